@@ -1,0 +1,70 @@
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+def simd_levels() -> list[str]: ...
+def available_threads() -> int: ...
+def compile_schedule(
+    num_inputs: int,
+    num_outputs: int,
+    node_start: NDArray[np.int64],
+    node_key: NDArray[np.int64],
+    bias: NDArray[Any],
+    response: NDArray[Any],
+    activation: NDArray[np.uint8],
+    aggregation: NDArray[np.uint8],
+    conn_start: NDArray[np.int64],
+    source: NDArray[np.int64],
+    target: NDArray[np.int64],
+    weight: NDArray[Any],
+    enabled: NDArray[np.bool_],
+    rank: NDArray[np.int32],
+    threads: int,
+) -> tuple[dict[str, NDArray[Any]], int]: ...
+def activate(id: int, x: NDArray[Any], simd: str) -> NDArray[Any]: ...
+def aggregate(
+    id: int, weights: NDArray[Any], values: NDArray[Any], simd: str
+) -> NDArray[Any]: ...
+
+class Forward32:
+    def __init__(
+        self,
+        num_inputs: int,
+        num_outputs: int,
+        node_start: NDArray[np.int64],
+        bias: NDArray[np.float32],
+        response: NDArray[np.float32],
+        activation: NDArray[np.uint8],
+        aggregation: NDArray[np.uint8],
+        edge_start: NDArray[np.int64],
+        source: NDArray[np.int32],
+        weight: NDArray[np.float32],
+        level_start: NDArray[np.int64],
+        level_end: NDArray[np.int32],
+        output_slot: NDArray[np.int32],
+        threads: int,
+        simd: str,
+    ) -> None: ...
+    def __call__(self, x: NDArray[np.float32], y: NDArray[np.float32]) -> None: ...
+
+class Forward64:
+    def __init__(
+        self,
+        num_inputs: int,
+        num_outputs: int,
+        node_start: NDArray[np.int64],
+        bias: NDArray[np.float64],
+        response: NDArray[np.float64],
+        activation: NDArray[np.uint8],
+        aggregation: NDArray[np.uint8],
+        edge_start: NDArray[np.int64],
+        source: NDArray[np.int32],
+        weight: NDArray[np.float64],
+        level_start: NDArray[np.int64],
+        level_end: NDArray[np.int32],
+        output_slot: NDArray[np.int32],
+        threads: int,
+        simd: str,
+    ) -> None: ...
+    def __call__(self, x: NDArray[np.float64], y: NDArray[np.float64]) -> None: ...

@@ -1,0 +1,65 @@
+"""Plain NumPy, one node at a time: the oracle that every other backend must equal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from evonet.backends.reference_functions import activate, aggregate, preactivation
+from evonet.schedule import build_schedule
+
+if TYPE_CHECKING:
+    from evonet.backends.base import Forward
+    from evonet.population import Population
+    from evonet.schedule import OnCycle, Schedule
+
+
+class ReferenceBackend:
+    """Runs schedules readably and slowly, with the same bits as the compiled backends."""
+
+    name = "reference"
+
+    def build_schedule(self, population: Population, on_cycle: OnCycle, threads: int) -> Schedule:
+        """Compiles genomes in Python; threads make no difference here."""
+        return build_schedule(population, on_cycle=on_cycle, native=False)
+
+    def forward(self, schedule: Schedule, threads: int) -> Forward:
+        """Returns a function that walks every schedule node by node."""
+
+        def forward(x: npt.NDArray[Any]) -> npt.NDArray[Any]:
+            y = np.zeros(
+                (schedule.num_genomes, x.shape[-2], schedule.num_outputs), schedule.dtype
+            )
+            for g in range(schedule.num_genomes):
+                values = evaluate_genome(schedule, g, x if x.ndim == 2 else x[g])
+                for o, slot in enumerate(schedule.output_slot[g]):
+                    if slot >= 0:
+                        y[g, :, o] = values[slot]
+            return y
+
+        return forward
+
+
+def evaluate_genome(schedule: Schedule, genome: int, x: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Computes every live node of one genome.
+
+    Args:
+        schedule: The population's schedules.
+        genome: Which genome.
+        x: [B, I] samples.
+
+    Returns:
+        [slots, B] the values of all slots: inputs, then live nodes.
+    """
+    s = schedule
+    begin, end = int(s.node_start[genome]), int(s.node_start[genome + 1])
+    values = np.zeros((s.num_inputs + end - begin, len(x)), s.dtype)
+    values[: s.num_inputs] = x.T
+    for k in range(begin, end):
+        links = slice(int(s.edge_start[k]), int(s.edge_start[k + 1]))
+        total = aggregate(int(s.aggregation[k]), s.weight[links], values[s.source[links]])
+        z = preactivation(s.bias[k], s.response[k], total)
+        values[s.num_inputs + k - begin] = activate(int(s.activation[k]), z)
+    return values

@@ -1,0 +1,84 @@
+"""Every error that evonet raises on purpose, drawn as a tree.
+
+    EvonetError
+    ├── GenomeError            a gene makes no sense; names the genome and the gene
+    │   ├── UnknownFunctionError   an activation or aggregation nobody registered
+    │   └── CyclicGenomeError      a feed-forward genome has a cycle
+    ├── ShapeError             an array has the wrong shape or type
+    ├── OptionError            an argument has a value that is not allowed
+    ├── BackendError           a backend was asked for and cannot run here
+    └── FileFormatError        a file is not what its name says, or is damaged
+
+The last four also derive from the built-in exception that callers would
+expect (`ValueError`, `RuntimeError`), so ordinary handlers keep working.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class EvonetError(Exception):
+    """The root of all evonet errors."""
+
+
+class GenomeError(EvonetError, ValueError):
+    """A genome holds a gene that makes no sense.
+
+    Attributes:
+        genome: Position of the genome in its population, or None.
+    """
+
+    def __init__(self, message: str, genome: int | None = None) -> None:
+        super().__init__(message)
+        self.genome = genome
+
+
+class UnknownFunctionError(GenomeError):
+    """A node names an activation or aggregation that is not registered."""
+
+
+class CyclicGenomeError(GenomeError):
+    """A feed-forward genome has a cycle among the nodes its outputs need."""
+
+
+class ShapeError(EvonetError, ValueError):
+    """An array has the wrong shape or data type."""
+
+
+class OptionError(EvonetError, ValueError):
+    """An argument has a value that is not allowed."""
+
+
+class BackendError(EvonetError, RuntimeError):
+    """A backend was asked for by name and cannot run on this machine."""
+
+
+class FileFormatError(EvonetError, ValueError):
+    """A file is not what it claims to be, or is damaged."""
+
+
+def did_you_mean(name: str, allowed: Iterable[str]) -> str:
+    """Ends an error message with the nearest allowed name, or all of them.
+
+    Args:
+        name: What was found.
+        allowed: What would have been accepted.
+    """
+    options = sorted(allowed)
+    nearest = difflib.get_close_matches(name, options, n=1)
+    if nearest:
+        return f'Did you mean "{nearest[0]}"?'
+    return f"Allowed: {', '.join(options)}."
+
+
+def check_option(name: str, found: object, allowed: Iterable[str]) -> None:
+    """Raises unless an option has one of its allowed values.
+
+    Raises:
+        OptionError: The value is not allowed.
+    """
+    options = list(allowed)
+    if found not in options:
+        raise OptionError(f"{name}={found!r} is not a choice. {did_you_mean(str(found), options)}")

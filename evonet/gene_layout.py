@@ -1,0 +1,109 @@
+"""The arrays that a population is made of: their names, types and meaning.
+
+Everything that treats all arrays alike (selecting, comparing, saving) walks
+over the tables below, so an array is listed once.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, TypeAlias, TypedDict
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from evonet.errors import ShapeError
+
+Int64Array: TypeAlias = NDArray[np.int64]
+RealArray: TypeAlias = NDArray[np.floating[Any]]
+RealType: TypeAlias = "np.dtype[np.float32] | np.dtype[np.float64]"
+
+# "real" stands for the population's own type, float32 or float64.
+NODE_ARRAYS: Final[dict[str, str]] = {
+    "node_key": "int64",
+    "bias": "real",
+    "response": "real",
+    "activation": "uint8",
+    "aggregation": "uint8",
+    "time_constant": "real",
+}
+CONNECTION_ARRAYS: Final[dict[str, str]] = {
+    "innovation": "int64",
+    "source": "int64",
+    "target": "int64",
+    "weight": "real",
+    "enabled": "bool",
+    "rank": "int32",
+}
+ARRAYS: Final[dict[str, str]] = {
+    "node_start": "int64",
+    **NODE_ARRAYS,
+    "conn_start": "int64",
+    **CONNECTION_ARRAYS,
+}
+
+# Keys and innovations stay below this, so that adding a few of them cannot overflow.
+LARGEST_KEY: Final = 2**62
+# The largest number of inputs or outputs; kernels count them in 32 bits.
+MOST_PINS: Final = 2**31 - 1
+
+
+class GeneArrays(TypedDict):
+    """All arrays of a population by name; `Population` says what each one holds."""
+
+    node_start: Int64Array
+    node_key: Int64Array
+    bias: RealArray
+    response: RealArray
+    activation: NDArray[np.uint8]
+    aggregation: NDArray[np.uint8]
+    time_constant: RealArray
+    conn_start: Int64Array
+    innovation: Int64Array
+    source: Int64Array
+    target: Int64Array
+    weight: RealArray
+    enabled: NDArray[np.bool_]
+    rank: NDArray[np.int32]
+
+
+def real_type(dtype: DTypeLike) -> RealType:
+    """Turns anything that NumPy takes for a type into float32 or float64.
+
+    Raises:
+        ShapeError: It is some other type.
+    """
+    try:
+        found = np.dtype(dtype)
+    except TypeError:
+        raise ShapeError(f"dtype={dtype!r} is not a NumPy type. Use float32 or float64.") from None
+    if found == np.float32:
+        return np.dtype(np.float32)
+    if found == np.float64:
+        return np.dtype(np.float64)
+    raise ShapeError(f"dtype={found} is not a type for genes. Use float32 or float64.")
+
+
+def starts_of(counts: NDArray[Any]) -> Int64Array:
+    """Turns a number of genes per genome into offsets.
+
+    Args:
+        counts: How many genes each genome has, [P].
+
+    Returns:
+        Where each genome begins, and last the total, [P+1].
+    """
+    starts = np.zeros(len(counts) + 1, np.int64)
+    np.cumsum(counts, out=starts[1:])
+    return starts
+
+
+def owner_of(starts: Int64Array) -> Int64Array:
+    """Tells for every gene which genome it belongs to.
+
+    Args:
+        starts: Offsets of the genomes, [P+1].
+
+    Returns:
+        The genome of each gene, [N] or [E].
+    """
+    return np.repeat(np.arange(len(starts) - 1), np.diff(starts))

@@ -1,0 +1,153 @@
+"""Networks: what `evonet.compile` returns, a callable over a whole population."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from evonet.backends import resolve_backend
+from evonet.errors import OptionError, ShapeError, check_option
+from evonet.population import Population
+from evonet.schedule import OnCycle, Schedule
+
+KINDS = ("feedforward",)
+MAPPINGS = ("auto",)
+
+
+class Network:
+    """P networks compiled to one schedule, evaluated together.
+
+    Attributes:
+        schedule: What is run.
+        backend: Name of the backend that runs it.
+        kind: "feedforward".
+    """
+
+    def __init__(self, schedule: Schedule, backend: str, kind: str, threads: int) -> None:
+        self.schedule = schedule
+        self.kind = kind
+        self._backend = resolve_backend(backend)
+        self.backend = self._backend.name
+        self._forward = self._backend.forward(schedule, threads)
+        self._dtype = schedule.dtype
+        self._num_genomes = schedule.num_genomes
+        self._num_inputs = schedule.num_inputs
+
+    @property
+    def num_genomes(self) -> int:
+        """P."""
+        return self._num_genomes
+
+    @property
+    def num_inputs(self) -> int:
+        """I."""
+        return self._num_inputs
+
+    @property
+    def num_outputs(self) -> int:
+        """O."""
+        return self.schedule.num_outputs
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of all values, float32 or float64."""
+        return self._dtype
+
+    def __call__(
+        self, x: npt.ArrayLike, out: Literal["host", "device"] = "host"
+    ) -> npt.NDArray[Any]:
+        """Evaluates every network on every sample.
+
+        Args:
+            x: [B, I] the same samples for all genomes, or [P, B, I] samples of
+                each genome's own.
+            out: Where the result should be. The CPU backends have only one
+                memory, so both give a NumPy array.
+
+        Returns:
+            [P, B, O], a new array.
+
+        Raises:
+            ShapeError: x has neither shape, or holds something but real numbers.
+            OptionError: out is neither.
+        """
+        if out != "host":
+            check_option("out", out, ("host", "device"))
+        try:
+            samples = np.asarray(x, dtype=self._dtype, order="C")
+        except (TypeError, ValueError) as error:
+            raise ShapeError(f"x must be an array of real numbers: {error}.") from error
+        if samples.ndim == 2:
+            fits = samples.shape[1] == self._num_inputs
+        else:
+            fits = (
+                samples.ndim == 3
+                and samples.shape[0] == self._num_genomes
+                and samples.shape[2] == self._num_inputs
+            )
+        if not fits:
+            raise ShapeError(self._shape_fault(samples.shape))
+        return self._forward(samples)
+
+    def _shape_fault(self, found: tuple[int, ...]) -> str:
+        message = (
+            f"x must have shape [B, {self._num_inputs}] or "
+            f"[{self._num_genomes}, B, {self._num_inputs}], found {list(found)}."
+        )
+        if found == (self._num_inputs,):
+            message += " For a single sample write network(x[None])."
+        return message
+
+    def reset(self) -> None:
+        """Forgets all state; feed-forward networks have none."""
+
+    def __len__(self) -> int:
+        return self._num_genomes
+
+    def __repr__(self) -> str:
+        return f"Network({self.kind}, backend={self.backend!r}, {self.schedule!r})"
+
+
+def compile(  # noqa: A001 - the public name is evonet.compile
+    population: Population,
+    kind: Literal["feedforward"] = "feedforward",
+    backend: Literal["auto", "cpu", "reference"] = "auto",
+    mapping: Literal["auto"] = "auto",
+    dtype: npt.DTypeLike | None = None,
+    threads: int = 0,
+    on_cycle: OnCycle = "error",
+) -> Network:
+    """Compiles a population to a callable that evaluates all of it at once.
+
+    Args:
+        population: P genomes.
+        kind: How nodes see each other: "feedforward" evaluates every node once
+            per call, after all nodes that it reads.
+        backend: "cpu" is the compiled extension, "reference" plain NumPy with
+            the same bits; "auto" takes the fastest that works here.
+        mapping: How work is laid out over threads; "auto" lets evonet choose.
+        dtype: float32 or float64; None keeps the population's own.
+        threads: Threads to use; 0 for all available. Results never depend on it.
+        on_cycle: "error" refuses genomes with a cycle, "zero" leaves every node
+            on or behind one at 0 as neat-python does.
+
+    Raises:
+        CyclicGenomeError: A genome has a cycle and on_cycle is "error".
+        BackendError: The backend asked for cannot run here.
+        OptionError: An option has a value that is not allowed.
+    """
+    if not isinstance(population, Population):
+        raise OptionError(
+            f"population must be an evonet.Population, found {type(population).__name__}. "
+            "Genomes of neat-python become one by Population.from_neat(genomes, config)."
+        )
+    check_option("kind", kind, KINDS)
+    check_option("mapping", mapping, MAPPINGS)
+    if isinstance(threads, bool) or not isinstance(threads, int) or threads < 0:
+        raise OptionError(f"threads={threads!r} must be a whole number, 0 for all available.")
+    if dtype is not None:
+        population = population.astype(dtype)
+    schedule = resolve_backend(backend).build_schedule(population, on_cycle, threads)
+    return Network(schedule, backend, kind, threads)

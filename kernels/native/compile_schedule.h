@@ -1,0 +1,55 @@
+// compile_schedule.h: packed genomes -> dependency-level schedules, in parallel over genomes.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "native/thread_pool.h"
+
+namespace evonet {
+
+// A Population's arrays; evonet/population.py explains each. Assumed valid.
+template <class T>
+struct PopulationView {
+  int64_t num_genomes;
+  int64_t num_inputs;
+  int64_t num_outputs;
+  const int64_t* node_start;
+  const int64_t* node_key;
+  const T* bias;
+  const T* response;
+  const uint8_t* activation;
+  const uint8_t* aggregation;
+  const int64_t* conn_start;
+  const int64_t* source;
+  const int64_t* target;
+  const T* weight;
+  const bool* enabled;
+  const int32_t* rank;
+};
+
+// Memory that is not touched before it is filled.
+template <class E>
+struct Buffer {
+  std::unique_ptr<E[]> data;
+  int64_t size = 0;
+
+  Buffer() = default;
+  explicit Buffer(int64_t size) : data(new E[size]), size(size) {}
+};
+
+template <class T>
+struct CompiledSchedule {
+  Buffer<int64_t> node_start, node_key, edge_start, level_start;
+  Buffer<T> bias, response, weight;
+  Buffer<uint8_t> activation, aggregation;
+  Buffer<int32_t> source, level_end, output_slot;
+  int64_t cyclic_genome = -1;  // the first genome with a cycle its outputs need, or -1
+};
+
+// Returns false if poll asked to stop.
+template <class T>
+bool compile_schedule(const PopulationView<T>& population, int threads, const Interrupt::Poll& poll,
+                      CompiledSchedule<T>& out);
+
+}  // namespace evonet

@@ -1,0 +1,59 @@
+// isa.h: what each instruction set's translation unit offers to the rest.
+#pragma once
+
+#include <cstdint>
+
+#include "native/schedule_view.h"
+#include "native/thread_pool.h"
+
+namespace evonet {
+
+// A call of the forward pass: samples in, outputs out.
+template <class T>
+struct ForwardCall {
+  ScheduleView<T> schedule;
+  const T* x;  // [B, I] shared by all genomes, or [P, B, I]
+  bool shared;
+  int64_t num_samples;  // B
+  T* y;                 // [P, B, O]
+};
+
+// A worker's own memory, reused from genome to genome. Translation units for an instruction set
+// only see pointers: a container instantiated there could be merged into code for older processors.
+template <class T>
+struct Workspace {
+  T* values;                   // [slots, width], 64-byte aligned, with 64 spare bytes behind
+  T* links;                    // one value per link of the largest node
+  int64_t loaded_block = -1;   // first sample of the shared inputs that the input slots hold
+};
+
+struct SampleBlock {
+  int64_t begin;
+  int width;  // one of 1, 4, 8, 16, 32, 64; samples beyond the last are padding
+};
+
+template <class T>
+struct IsaKernels {
+  // Evaluates genomes [begin, end) on one block of samples.
+  void (*forward)(const ForwardCall<T>& call, int64_t begin, int64_t end, SampleBlock block,
+                  Workspace<T>& workspace, Interrupt& interrupt);
+  // In place; the memory behind v must be readable and writable up to a multiple of 64 bytes.
+  void (*activate)(int id, T* v, int64_t count);
+  // Joins rows of 16 samples: values [slots, 16] by source [num_links] -> out [16]. scratch holds
+  // num_links values.
+  void (*aggregate)(int id, const T* weights, const T* values, const int32_t* source,
+                    int64_t num_links, T* scratch, T* out);
+};
+
+struct Isa {
+  const char* name;
+  IsaKernels<float> float32;
+  IsaKernels<double> float64;
+  // Does float multiply-adds in registers; returns how many.
+  int64_t (*spin_fma)(int64_t turns, float* sink);
+
+  const IsaKernels<float>& kernels(float) const { return float32; }
+  const IsaKernels<double>& kernels(double) const { return float64; }
+};
+
+}  // namespace evonet

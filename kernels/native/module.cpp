@@ -1,0 +1,349 @@
+// module.cpp: the Python face of the native kernels. Arrays are checked for type and layout here,
+// for meaning in Python; the GIL is released while kernels run.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <new>
+#include <numeric>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "native/compile_schedule.h"
+#include "native/isa.h"
+#include "native/sample_blocks.h"
+#include "native/thread_pool.h"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace evonet {
+
+extern const Isa isa_baseline;
+#if defined(EVONET_X86_LEVELS)
+extern const Isa isa_v3, isa_v4;
+#endif
+
+namespace {
+
+// What this processor can run, slowest first.
+const std::vector<const Isa*>& usable_isas() {
+  static const std::vector<const Isa*> isas = [] {
+    std::vector<const Isa*> found{&isa_baseline};
+#if defined(EVONET_X86_LEVELS)
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+        __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2")) {
+      found.push_back(&isa_v3);
+      if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+          __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+          __builtin_cpu_supports("avx512cd")) {
+        found.push_back(&isa_v4);
+      }
+    }
+#endif
+    return found;
+  }();
+  return isas;
+}
+
+const Isa& find_isa(const std::string& name) {
+  for (const Isa* isa : usable_isas()) {
+    if (name == isa->name) return *isa;
+  }
+  throw nb::value_error(("this processor has no SIMD level " + name).c_str());
+}
+
+// Lets Ctrl-C through: true when Python has an exception pending.
+bool python_signal() {
+  nb::gil_scoped_acquire gil;
+  return PyErr_CheckSignals() != 0;
+}
+
+// Runs work without the GIL; if a signal stopped it, raises what the handler raised.
+template <class Work>
+void run_interruptibly(Work&& work) {
+  bool finished;
+  {
+    nb::gil_scoped_release release;
+    finished = work();
+  }
+  if (!finished) throw nb::python_error();
+}
+
+template <class E>
+using In = nb::ndarray<const E, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+template <class E>
+nb::object to_numpy(Buffer<E>& buffer, std::vector<size_t> shape = {}) {
+  if (shape.empty()) shape = {static_cast<size_t>(buffer.size)};
+  E* data = buffer.data.release();
+  nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<E*>(p); });
+  return nb::cast(nb::ndarray<nb::numpy, E>(data, shape.size(), shape.data(), owner));
+}
+
+template <class T>
+std::pair<nb::dict, int64_t> compile(int64_t num_inputs, int64_t num_outputs,
+                                     In<int64_t> node_start, In<int64_t> node_key, In<T> bias,
+                                     In<T> response, In<uint8_t> activation,
+                                     In<uint8_t> aggregation, In<int64_t> conn_start,
+                                     In<int64_t> source, In<int64_t> target, In<T> weight,
+                                     In<bool> enabled, In<int32_t> rank, int threads) {
+  const auto num_genomes = static_cast<int64_t>(node_start.shape(0)) - 1;
+  const PopulationView<T> population{
+      num_genomes,         num_inputs,         num_outputs,      node_start.data(),
+      node_key.data(),     bias.data(),        response.data(),  activation.data(),
+      aggregation.data(),  conn_start.data(),  source.data(),    target.data(),
+      weight.data(),       enabled.data(),     rank.data()};
+  CompiledSchedule<T> out;
+  run_interruptibly([&] { return compile_schedule(population, threads, python_signal, out); });
+  nb::dict fields;
+  fields["node_start"] = to_numpy(out.node_start);
+  fields["node_key"] = to_numpy(out.node_key);
+  fields["bias"] = to_numpy(out.bias);
+  fields["response"] = to_numpy(out.response);
+  fields["activation"] = to_numpy(out.activation);
+  fields["aggregation"] = to_numpy(out.aggregation);
+  fields["edge_start"] = to_numpy(out.edge_start);
+  fields["source"] = to_numpy(out.source);
+  fields["weight"] = to_numpy(out.weight);
+  fields["level_start"] = to_numpy(out.level_start);
+  fields["level_end"] = to_numpy(out.level_end);
+  fields["output_slot"] = to_numpy(
+      out.output_slot, {static_cast<size_t>(num_genomes), static_cast<size_t>(num_outputs)});
+  return {fields, out.cyclic_genome};
+}
+
+// Owns what a Workspace points to.
+template <class T>
+class Memory {
+ public:
+  Memory(int64_t num_values, int64_t num_links)
+      : bytes_((static_cast<size_t>(num_values) * sizeof(T) + 2 * kAlign)),
+        values_(::operator new(bytes_, std::align_val_t(kAlign))),
+        links_(new T[num_links]) {}
+
+  Workspace<T> workspace() { return {static_cast<T*>(values_.get()), links_.get()}; }
+
+ private:
+  struct Free {
+    void operator()(void* p) const { ::operator delete(p, std::align_val_t(kAlign)); }
+  };
+  static constexpr size_t kAlign = 64;
+  size_t bytes_;
+  std::unique_ptr<void, Free> values_;
+  std::unique_ptr<T[]> links_;
+};
+
+// A schedule bound to a SIMD level; calling it evaluates all genomes on all samples.
+template <class T>
+class Forward {
+ public:
+  using Samples = nb::ndarray<const T, nb::c_contig, nb::device::cpu>;
+  using Outputs = nb::ndarray<T, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+  using Slots = nb::ndarray<const int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+  Forward(int64_t num_inputs, int64_t num_outputs, In<int64_t> node_start, In<T> bias,
+          In<T> response, In<uint8_t> activation, In<uint8_t> aggregation, In<int64_t> edge_start,
+          In<int32_t> source, In<T> weight, In<int64_t> level_start, In<int32_t> level_end,
+          Slots output_slot, int threads, const std::string& simd)
+      : arrays_{node_start, bias,   response,    activation, aggregation, edge_start,
+                source,     weight, level_start, level_end,  output_slot},
+        schedule_{static_cast<int64_t>(node_start.shape(0)) - 1,
+                  num_inputs,
+                  num_outputs,
+                  node_start.data(),
+                  bias.data(),
+                  response.data(),
+                  activation.data(),
+                  aggregation.data(),
+                  edge_start.data(),
+                  source.data(),
+                  weight.data(),
+                  level_start.data(),
+                  level_end.data(),
+                  output_slot.data()},
+        threads_(threads > 0 ? threads : available_threads()),
+        kernels_(find_isa(simd).kernels(T())) {
+    const ScheduleView<T>& s = schedule_;
+    max_slots_ = num_inputs;
+    for (int64_t g = 0; g < s.num_genomes; ++g) {
+      max_slots_ = std::max(max_slots_, num_inputs + s.node_start[g + 1] - s.node_start[g]);
+    }
+    for (int64_t k = 0; k < s.node_start[s.num_genomes]; ++k) {
+      max_links_ = std::max(max_links_, s.edge_start[k + 1] - s.edge_start[k]);
+    }
+  }
+
+  void operator()(Samples x, Outputs y) const {
+    const bool shared = x.ndim() == 2;
+    const ForwardCall<T> call{schedule_, x.data(), shared, static_cast<int64_t>(y.shape(1)),
+                              y.data()};
+    const SampleBlocks blocks(call.num_samples, max_slots_, sizeof(T));
+    // Splitting a block over genomes is free when inputs are shared: they are loaded once per task.
+    const int64_t cost = schedule_.edge_start[schedule_.node_start[schedule_.num_genomes]] +
+                         8 * schedule_.node_start[schedule_.num_genomes] +
+                         8 * schedule_.num_genomes;
+    const int64_t work = cost * blocks.padded_samples();
+    const int threads = work < kSerialWork ? 1 : threads_;
+    const int64_t splits = std::clamp<int64_t>(cost * blocks.max_width() / kTaskWork, 1,
+                                               std::max<int64_t>(1, schedule_.num_genomes));
+    std::vector<Memory<T>> memories;
+    std::vector<Workspace<T>> workspaces;
+    for (int i = 0; i < threads; ++i) {
+      memories.emplace_back(max_slots_ * blocks.max_width(), max_links_);
+      workspaces.push_back(memories.back().workspace());
+    }
+    run_interruptibly([&] {
+      return parallel_for(
+          threads, blocks.count() * splits,
+          [&](int worker, int64_t task, Interrupt& interrupt) {
+            const int64_t split = task % splits;
+            kernels_.forward(call, genome_at(cost, split, splits),
+                             genome_at(cost, split + 1, splits), blocks[task / splits],
+                             workspaces[worker], interrupt);
+          },
+          python_signal);
+    });
+  }
+
+ private:
+  // Below this many link-samples waking a thread costs more than it saves.
+  static constexpr int64_t kSerialWork = 1 << 17;
+  static constexpr int64_t kTaskWork = 1 << 20;
+
+  // First genome of a split, with equal cost in every split.
+  int64_t genome_at(int64_t cost, int64_t split, int64_t splits) const {
+    const double wanted = static_cast<double>(cost) * static_cast<double>(split) /
+                          static_cast<double>(splits);
+    int64_t low = 0, high = schedule_.num_genomes;
+    while (low < high) {
+      const int64_t g = (low + high) / 2;
+      const int64_t node = schedule_.node_start[g];
+      if (static_cast<double>(schedule_.edge_start[node] + 8 * node + 8 * g) < wanted) {
+        low = g + 1;
+      } else {
+        high = g;
+      }
+    }
+    return low;
+  }
+
+  std::tuple<In<int64_t>, In<T>, In<T>, In<uint8_t>, In<uint8_t>, In<int64_t>, In<int32_t>, In<T>,
+             In<int64_t>, In<int32_t>, Slots>
+      arrays_;  // keeps them alive
+  ScheduleView<T> schedule_;
+  int threads_;
+  const IsaKernels<T>& kernels_;
+  int64_t max_slots_ = 0;
+  int64_t max_links_ = 0;
+};
+
+template <class T>
+void bind_forward(nb::module_& m, const char* name) {
+  nb::class_<Forward<T>>(m, name)
+      .def(nb::init<int64_t, int64_t, In<int64_t>, In<T>, In<T>, In<uint8_t>, In<uint8_t>,
+                    In<int64_t>, In<int32_t>, In<T>, In<int64_t>, In<int32_t>,
+                    typename Forward<T>::Slots, int, const std::string&>(),
+           "num_inputs"_a, "num_outputs"_a, "node_start"_a, "bias"_a, "response"_a, "activation"_a,
+           "aggregation"_a, "edge_start"_a, "source"_a, "weight"_a, "level_start"_a, "level_end"_a,
+           "output_slot"_a, "threads"_a, "simd"_a)
+      .def("__call__", &Forward<T>::operator(), "x"_a.noconvert(), "y"_a.noconvert(),
+           "Evaluates x [B, I] or [P, B, I] into y [P, B, O].");
+}
+
+template <class T>
+nb::object activate(int id, nb::ndarray<const T, nb::ndim<1>, nb::c_contig> x,
+                    const std::string& simd) {
+  const auto count = static_cast<int64_t>(x.shape(0));
+  Buffer<T> y(count + 64);
+  std::copy(x.data(), x.data() + count, y.data.get());
+  std::fill(y.data.get() + count, y.data.get() + count + 64, T(0));
+  find_isa(simd).kernels(T()).activate(id, y.data.get(), count);
+  return to_numpy(y, {static_cast<size_t>(count)});
+}
+
+template <class T>
+nb::object aggregate(int id, In<T> weights,
+                     nb::ndarray<const T, nb::ndim<2>, nb::c_contig> values,
+                     const std::string& simd) {
+  constexpr int64_t kWidth = 16;
+  const IsaKernels<T>& kernels = find_isa(simd).kernels(T());
+  const auto num_links = static_cast<int64_t>(values.shape(0));
+  Buffer<T> out(static_cast<int64_t>(values.shape(1)));
+  std::vector<T> block(num_links * kWidth), scratch(num_links), joined(kWidth);
+  std::vector<int32_t> source(num_links);
+  std::iota(source.begin(), source.end(), 0);
+  for (int64_t begin = 0; begin < out.size; begin += kWidth) {
+    const int64_t count = std::min(kWidth, out.size - begin);
+    for (int64_t e = 0; e < num_links; ++e) {
+      const T* row = values.data() + e * out.size + begin;
+      std::copy(row, row + count, block.data() + e * kWidth);
+    }
+    kernels.aggregate(id, weights.data(), block.data(), source.data(), num_links, scratch.data(),
+                      joined.data());
+    std::copy(joined.data(), joined.data() + count, out.data.get() + begin);
+  }
+  return to_numpy(out);
+}
+
+// Float multiply-adds per second that `threads` threads sustain without touching memory.
+double fma_peak(const std::string& simd, int threads) {
+  const Isa& isa = find_isa(simd);
+  std::atomic<int64_t> done{0};
+  const auto begin = std::chrono::steady_clock::now();
+  run_interruptibly([&] {
+    return parallel_for(
+        threads, threads,
+        [&](int, int64_t, Interrupt&) {
+          float sink = 0.5f;
+          done += isa.spin_fma(10'000'000, &sink);
+        },
+        python_signal);
+  });
+  const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
+  return static_cast<double>(done) / spent.count();
+}
+
+template <class T>
+void bind_functions(nb::module_& m) {
+  m.def("compile_schedule", &compile<T>, "num_inputs"_a, "num_outputs"_a,
+        "node_start"_a.noconvert(), "node_key"_a.noconvert(), "bias"_a.noconvert(),
+        "response"_a.noconvert(), "activation"_a.noconvert(), "aggregation"_a.noconvert(),
+        "conn_start"_a.noconvert(), "source"_a.noconvert(), "target"_a.noconvert(),
+        "weight"_a.noconvert(), "enabled"_a.noconvert(), "rank"_a.noconvert(), "threads"_a,
+        "The arrays of a Schedule by name, and the first cyclic genome or -1.");
+  m.def("activate", &activate<T>, "id"_a, "x"_a.noconvert(), "simd"_a,
+        "Applies an activation to every element.");
+  m.def("aggregate", &aggregate<T>, "id"_a, "weights"_a.noconvert(), "values"_a.noconvert(),
+        "simd"_a, "Aggregates weights [n] times values [n, B] to [B].");
+}
+
+}  // namespace
+}  // namespace evonet
+
+NB_MODULE(_native, m) {
+  using namespace evonet;
+  m.def(
+      "simd_levels",
+      [] {
+        std::vector<std::string> names;
+        for (const Isa* isa : usable_isas()) names.emplace_back(isa->name);
+        return names;
+      },
+      "The instruction sets that this processor can run, slowest first.");
+  m.def("available_threads", &available_threads, "The number of CPUs this process may run on.");
+  m.def("fma_peak", &fma_peak, "simd"_a, "threads"_a,
+        "Float multiply-adds per second that registers alone sustain.");
+  bind_functions<float>(m);
+  bind_functions<double>(m);
+  bind_forward<float>(m, "Forward32");
+  bind_forward<double>(m, "Forward64");
+}

@@ -1,0 +1,26 @@
+// schedule_view.h: a Schedule's arrays as plain pointers; evonet/schedule.py explains each.
+#pragma once
+
+#include <cstdint>
+
+namespace evonet {
+
+template <class T>
+struct ScheduleView {
+  int64_t num_genomes;
+  int64_t num_inputs;
+  int64_t num_outputs;
+  const int64_t* node_start;   // [P + 1]
+  const T* bias;               // [N]
+  const T* response;           // [N]
+  const uint8_t* activation;   // [N]
+  const uint8_t* aggregation;  // [N]
+  const int64_t* edge_start;   // [N + 1]
+  const int32_t* source;       // [E] slot of the link's source
+  const T* weight;             // [E]
+  const int64_t* level_start;  // [P + 1]
+  const int32_t* level_end;    // [L] local node index one past the level
+  const int32_t* output_slot;  // [P, O] or -1 for an output that is never evaluated
+};
+
+}  // namespace evonet

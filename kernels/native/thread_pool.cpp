@@ -1,0 +1,170 @@
+#include "native/thread_pool.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <thread>
+
+#if defined(__linux__)
+#include <sched.h>
+#endif
+#if defined(__unix__) || defined(__APPLE__)
+#include <pthread.h>
+#endif
+
+namespace evonet {
+namespace {
+
+void relax() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#else
+  std::this_thread::yield();
+#endif
+}
+
+struct Job {
+  const Task& task;
+  const int64_t count;
+  std::atomic<int64_t> next{0};
+  std::atomic<bool> stop{false};
+  std::exception_ptr error;
+  std::mutex error_mutex;
+
+  Job(const Task& task, int64_t count) : task(task), count(count) {}
+
+  void work(int worker, const Interrupt::Poll* poll) {
+    Interrupt interrupt(stop, poll);
+    try {
+      while (!interrupt.requested()) {
+        const int64_t index = next.fetch_add(1, std::memory_order_relaxed);
+        if (index >= count) break;
+        task(worker, index, interrupt);
+      }
+    } catch (...) {
+      std::lock_guard<std::mutex> lock(error_mutex);
+      if (!error) error = std::current_exception();
+      stop.store(true, std::memory_order_relaxed);
+    }
+  }
+};
+
+class Pool {
+ public:
+  std::mutex caller;  // held by the one thread whose job runs on the workers
+
+  void run(Job& job, int num_workers, const Interrupt::Poll& poll) {
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      while (num_started_ < num_workers) start_worker(++num_started_);
+      job_ = &job;
+      seats_ = num_workers;
+      epoch_.fetch_add(1, std::memory_order_release);
+    }
+    wake_.notify_all();
+    job.work(0, &poll);
+    std::unique_lock<std::mutex> lock(mutex_);
+    job_ = nullptr;  // latecomers find nothing to do
+    done_.wait(lock, [this] { return num_active_ == 0; });
+  }
+
+ private:
+  // Back-to-back calls are common, so a worker looks around briefly before it sleeps.
+  static constexpr int kSpins = 4000;
+
+  void start_worker(int id) {
+    const uint64_t seen = epoch_.load(std::memory_order_relaxed);
+    std::thread([this, id, seen] { loop(id, seen); }).detach();
+  }
+
+  void loop(int id, uint64_t seen) {
+    for (;;) {
+      for (int i = 0; i < kSpins && epoch_.load(std::memory_order_acquire) == seen; ++i) relax();
+      Job* job;
+      {
+        std::unique_lock<std::mutex> lock(mutex_);
+        wake_.wait(lock, [&] { return epoch_.load(std::memory_order_relaxed) != seen; });
+        seen = epoch_.load(std::memory_order_relaxed);
+        if (job_ == nullptr || seats_ == 0) continue;
+        --seats_;
+        ++num_active_;
+        job = job_;
+      }
+      job->work(id, nullptr);
+      std::lock_guard<std::mutex> lock(mutex_);
+      if (--num_active_ == 0) done_.notify_one();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable wake_, done_;
+  std::atomic<uint64_t> epoch_{0};
+  Job* job_ = nullptr;
+  int seats_ = 0;
+  int num_active_ = 0;
+  int num_started_ = 0;
+};
+
+// Never destroyed: its threads end with the process, and a forked child only drops the pointer
+// to a pool whose threads and locks it did not inherit.
+std::atomic<Pool*> the_pool{nullptr};
+
+Pool& pool() {
+  Pool* current = the_pool.load(std::memory_order_acquire);
+  if (current == nullptr) {
+    Pool* fresh = new Pool;
+    if (the_pool.compare_exchange_strong(current, fresh)) {
+      current = fresh;
+#if defined(__unix__) || defined(__APPLE__)
+      static const int registered =
+          pthread_atfork(nullptr, nullptr, [] { the_pool.store(nullptr); });
+      (void)registered;
+#endif
+    } else {
+      delete fresh;
+    }
+  }
+  return *current;
+}
+
+}  // namespace
+
+bool Interrupt::requested() {
+  if (poll_ != nullptr) {
+    const auto now = std::chrono::steady_clock::now();
+    if (now >= next_) {
+      next_ = now + std::chrono::milliseconds(20);
+      if ((*poll_)()) stop_.store(true, std::memory_order_relaxed);
+    }
+  }
+  return stop_.load(std::memory_order_relaxed);
+}
+
+int available_threads() {
+#if defined(__linux__)
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));
+#endif
+  return std::max(1u, std::thread::hardware_concurrency());
+}
+
+bool parallel_for(int threads, int64_t count, const Task& task, const Interrupt::Poll& poll) {
+  if (threads <= 0) threads = available_threads();
+  threads = static_cast<int>(std::min<int64_t>(threads, count));
+  Job job(task, count);
+  if (threads <= 1) {
+    job.work(0, &poll);
+  } else {
+    Pool& shared = pool();
+    if (std::unique_lock<std::mutex> turn(shared.caller, std::try_to_lock); turn) {
+      shared.run(job, threads - 1, poll);
+    } else {
+      job.work(0, &poll);
+    }
+  }
+  if (job.error) std::rethrow_exception(job.error);
+  return !job.stop.load();
+}
+
+}  // namespace evonet

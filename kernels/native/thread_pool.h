@@ -1,0 +1,40 @@
+// thread_pool.h: one persistent pool for the process; the calling thread works too.
+// It survives fork (a child starts its own workers on first use), can be asked to stop from
+// within a task, and never blocks a second caller: a busy pool makes that caller work alone.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+
+namespace evonet {
+
+// Tells long-running work when to give up. Only the calling thread polls (for Ctrl-C), at most
+// every 20 ms; workers see the flag that it raises.
+class Interrupt {
+ public:
+  using Poll = std::function<bool()>;
+
+  Interrupt(std::atomic<bool>& stop, const Poll* poll) : stop_(stop), poll_(poll) {}
+
+  bool requested();
+
+ private:
+  std::atomic<bool>& stop_;
+  const Poll* poll_;
+  std::chrono::steady_clock::time_point next_ =
+      std::chrono::steady_clock::now() + std::chrono::milliseconds(20);
+};
+
+// One unit of a parallel job: `index` says which, `worker` (0 is the caller) whose scratch to use.
+using Task = std::function<void(int worker, int64_t index, Interrupt& interrupt)>;
+
+// The number of CPUs this process may run on.
+int available_threads();
+
+// Calls task for every index in [0, count) on up to `threads` threads, in any order. Rethrows the
+// first exception of a task. Returns false if poll asked to stop before all were done.
+bool parallel_for(int threads, int64_t count, const Task& task, const Interrupt::Poll& poll);
+
+}  // namespace evonet
