@@ -1,32 +1,28 @@
-"""Reads neat-python's gene objects into arrays, and writes them back.
+"""Reads neat-python's gene objects into arrays.
 
 Nothing here copies a neat-python config or asks it for a node id: both would change how the
-same seed evolves.
+same seed evolves. `neat_genomes.py` is the way back.
 """
 
 from __future__ import annotations
 
-import inspect
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
+from typing import Any, Final, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evonet.errors import GenomeError, OptionError, UnknownFunctionError, did_you_mean
-from evonet.functions import ACTIVATION_IDS, ACTIVATIONS, AGGREGATION_IDS, AGGREGATIONS
+from evonet.functions import ACTIVATION_IDS, AGGREGATION_IDS
 from evonet.gene_layout import GeneArrays, Int64Array, RealType, owner_of, starts_of
-
-if TYPE_CHECKING:
-    from evonet.population import Population
 
 # neat-python has no types, so its objects are Any here.
 NeatGenome: TypeAlias = Any
 NeatConfig: TypeAlias = Any
-NeatGenomes: TypeAlias = "Mapping[int, NeatGenome] | Iterable[NeatGenome | tuple[int, NeatGenome]]"
+NeatGenomes: TypeAlias = "Mapping[int, NeatGenome] | Iterable[Any]"
 
 NODE_NUMBERS: Final = ("bias", "response", "time_constant")
 NODE_NAMES: Final = {"activation": ACTIVATION_IDS, "aggregation": AGGREGATION_IDS}
@@ -41,7 +37,7 @@ def pin_counts(config: NeatConfig) -> tuple[int, int]:
     Raises:
         OptionError: It is no such config, or its input or output keys are unusual.
     """
-    genome_config = getattr(config, "genome_config", config)
+    genome_config: Any = getattr(config, "genome_config", config)
     try:
         inputs, outputs = list(genome_config.input_keys), list(genome_config.output_keys)
     except AttributeError:
@@ -65,7 +61,7 @@ def list_genomes(genomes: NeatGenomes) -> tuple[list[Any], list[NeatGenome]]:
     Raises:
         OptionError: It is something else.
     """
-    items = genomes.items() if isinstance(genomes, Mapping) else genomes
+    items: Iterable[Any] = genomes.items() if isinstance(genomes, Mapping) else genomes
     ids, found = [], []
     try:
         for item in items:
@@ -126,7 +122,7 @@ def _read_connections(genomes: Sequence[NeatGenome], dtype: RealType) -> dict[st
     genes = [gene for genome in genomes for gene in genome.connections.values()]
     counts = np.array([len(genome.connections) for genome in genomes], np.int64)
     start = starts_of(counts)
-    ends = chain.from_iterable(key for genome in genomes for key in genome.connections)
+    ends = chain.from_iterable(chain.from_iterable(genome.connections for genome in genomes))
     source, target = _column(ends, np.int64, 2 * len(genes)).reshape(-1, 2).T.copy()
     innovation, order = _read_innovations(genes, start, source, target)
     arrays = {
@@ -175,8 +171,9 @@ def _innovations_of_structure(source: Int64Array, target: Int64Array) -> Int64Ar
     """Numbers all distinct (source, target) pairs in ascending order, [E]."""
     _, source_number = np.unique(source, return_inverse=True)
     targets, target_number = np.unique(target, return_inverse=True)
-    _, number = np.unique(source_number * len(targets) + target_number, return_inverse=True)
-    return number.astype(np.int64)
+    pair = source_number * len(targets) + target_number
+    number: Int64Array = np.unique(pair, return_inverse=True)[1]
+    return number
 
 
 def _order_within(start: Int64Array, keys: Int64Array) -> Int64Array | None:
@@ -254,105 +251,3 @@ def _explain_name(gene: Any, name: str, known: Mapping[str, int], where: str, in
         raise UnknownFunctionError(
             f'{where}: "{found}" is not a known {name}. {did_you_mean(str(found), known)}', index
         )
-
-
-def genomes_to_neat(
-    population: Population, config: NeatConfig, keys: Iterable[int] | None
-) -> list[tuple[int, NeatGenome]]:
-    """Makes neat-python genomes; `Population.to_neat` documents the arguments.
-
-    Raises:
-        OptionError: The config or the keys do not fit the population.
-        GenomeError: The installed neat-python has no time constants, and a node needs one.
-    """
-    num_inputs, num_outputs = pin_counts(config)
-    if (num_inputs, num_outputs) != (population.num_inputs, population.num_outputs):
-        raise OptionError(
-            f"The config has {num_inputs} inputs and {num_outputs} outputs, the population "
-            f"{population.num_inputs} and {population.num_outputs}."
-        )
-    keys = list(range(1, len(population) + 1) if keys is None else keys)
-    if len(keys) != len(population) or len(set(keys)) != len(keys):
-        raise OptionError(
-            f"keys has {len(set(keys))} distinct entries. "
-            f"Expected one for each of {len(population)} genomes."
-        )
-    genome_config = getattr(config, "genome_config", config)
-    nodes = _write_nodes(population, genome_config.node_gene_type)
-    connections = _write_connections(population, genome_config.connection_gene_type)
-    genome_type = _genome_type(config)
-    node_start, conn_start = population.node_start.tolist(), population.conn_start.tolist()
-    genomes = []
-    for i, key in enumerate(keys):
-        genome = genome_type(key)
-        genome.nodes = {n.key: n for n in nodes[node_start[i] : node_start[i + 1]]}
-        genome.connections = {c.key: c for c in connections[conn_start[i] : conn_start[i + 1]]}
-        genomes.append((key, genome))
-    return genomes
-
-
-def _genome_type(config: NeatConfig) -> Any:
-    if hasattr(config, "genome_type"):
-        return config.genome_type
-    import neat
-
-    return neat.DefaultGenome
-
-
-def _write_nodes(p: Population, gene_type: Any) -> list[Any]:
-    """Makes a gene for every node, by genome and key."""
-    columns = {name: getattr(p, name).tolist() for name in NODE_NUMBERS}
-    columns["activation"] = [ACTIVATIONS[i].name for i in p.activation.tolist()]
-    columns["aggregation"] = [AGGREGATIONS[i].name for i in p.aggregation.tolist()]
-    names = _attribute_names(gene_type, columns)
-    if "time_constant" not in names and (p.time_constant != 1).any():
-        i = int(np.argmax(p.time_constant != 1))
-        genome = int(owner_of(p.node_start)[i])
-        raise GenomeError(
-            f"genome {genome}: node {p.node_key[i]}: time_constant is {p.time_constant[i]}, and "
-            "this version of neat-python has no time constants. Install neat-python 2.",
-            genome,
-        )
-    genes = []
-    for i, key in enumerate(p.node_key.tolist()):
-        gene = gene_type(key)
-        for name in names:
-            setattr(gene, name, columns[name][i])
-        genes.append(gene)
-    return genes
-
-
-def _write_connections(p: Population, gene_type: Any) -> list[Any]:
-    """Makes a gene for every connection, by genome and rank."""
-    order = p.conn_start[owner_of(p.conn_start)] + p.rank
-    listed = np.empty(len(order), np.int64)
-    listed[order] = np.arange(len(order))
-    columns = {name: getattr(p, name)[listed].tolist() for name in ("weight", "enabled")}
-    names = _attribute_names(gene_type, columns)
-    has_innovation = "innovation" in inspect.signature(gene_type).parameters
-    genes = []
-    for i, (source, target, innovation) in enumerate(
-        zip(p.source[listed].tolist(), p.target[listed].tolist(), p.innovation[listed].tolist())
-    ):
-        key = (source, target)
-        gene = gene_type(key, innovation=innovation) if has_innovation else gene_type(key)
-        for name in names:
-            setattr(gene, name, columns[name][i])
-        genes.append(gene)
-    return genes
-
-
-def _attribute_names(gene_type: Any, known: Iterable[str]) -> list[str]:
-    """Lists which attributes a gene type has.
-
-    Raises:
-        OptionError: It has one that a population does not hold.
-    """
-    names = [attribute.name for attribute in gene_type._gene_attributes]
-    unknown = sorted(set(names) - set(known))
-    if unknown:
-        raise OptionError(
-            f"{gene_type.__name__} has attributes that a population does not hold: "
-            f"{', '.join(unknown)}."
-        )
-    return names

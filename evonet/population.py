@@ -3,34 +3,34 @@
 from __future__ import annotations
 
 import operator
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NoReturn, SupportsIndex, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from evonet.errors import OptionError, ShapeError
+from evonet.errors import FileFormatError, GenomeError, OptionError, ShapeError
 from evonet.gene_layout import (
     ARRAYS,
-    CONNECTION_ARRAYS,
-    NODE_ARRAYS,
     Int64Array,
     RealArray,
     RealType,
     real_type,
-    starts_of,
 )
 from evonet.gene_lists import GenomeLike, arrays_from_lists
+from evonet.gene_selection import cut_genomes, join_genomes, pick_genomes
 from evonet.genome import Genome
 from evonet.neat_genes import (
     NeatConfig,
     NeatGenome,
     NeatGenomes,
     arrays_from_neat,
-    genomes_to_neat,
     list_genomes,
     pin_counts,
 )
+from evonet.neat_genomes import genomes_to_neat
+from evonet.population_file import read_population, save_population
 from evonet.random_population import random_arrays
 from evonet.validation import check_population
 
@@ -111,25 +111,10 @@ class Population:
     ) -> None:
         """Wraps arrays without copying them; they must not be changed afterwards.
 
-        Args:
-            num_inputs: I, 0 or more.
-            num_outputs: O, 0 or more.
-            node_start: int64 [P+1].
-            node_key: int64 [N].
-            bias: float32 or float64 [N]; all real-valued genes have the same type.
-            response: [N].
-            activation: uint8 [N].
-            aggregation: uint8 [N].
-            time_constant: [N].
-            conn_start: int64 [P+1].
-            innovation: int64 [E].
-            source: int64 [E].
-            target: int64 [E].
-            weight: [E].
-            enabled: bool [E].
-            rank: int32 [E].
-            validate: Whether to check every gene. Kernels trust a population, so leave it out
-                only for arrays that are right by construction.
+        The arguments are the attributes of the class, contiguous, and of exactly the types given
+        there; all real-valued ones have the same type, float32 or float64. With `validate=False`
+        nothing is checked. Kernels trust a population, so that is only for arrays that are right
+        by construction.
 
         Raises:
             OptionError: The number of inputs or outputs is out of range.
@@ -300,6 +285,37 @@ class Population:
         )
         return cls(num_inputs=num_inputs, num_outputs=num_outputs, **arrays, validate=False)
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes this population to one safetensors file, whole or not at all.
+
+        Equal populations give equal bytes.
+
+        Args:
+            path: The file to replace or create.
+
+        Raises:
+            OSError: The disk or the folder does not take it.
+        """
+        save_population(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Population:
+        """Reads a population from a file that `save` wrote.
+
+        Args:
+            path: The file to read. It may come from anywhere: nothing in it is executed, and
+                every gene is validated.
+
+        Raises:
+            FileFormatError: The file is damaged, from a newer evonet, or no population.
+            OSError: There is no such file, or it cannot be read.
+        """
+        num_inputs, num_outputs, arrays = read_population(path)
+        try:
+            return cls(num_inputs=num_inputs, num_outputs=num_outputs, **arrays)
+        except (GenomeError, ShapeError) as error:
+            raise FileFormatError(f"{os.fspath(path)}: {error}") from error
+
     @classmethod
     def concatenate(cls, populations: Iterable[Population]) -> Population:
         """Joins populations, in order, into one.
@@ -318,13 +334,7 @@ class Population:
                         f"Population {i} has {name}={found} and population 0 has {name}={first}. "
                         "Only populations alike can be joined."
                     )
-        arrays: dict[str, Any] = {}
-        for starts, names in (("node_start", NODE_ARRAYS), ("conn_start", CONNECTION_ARRAYS)):
-            counts = [np.diff(getattr(part, starts)) for part in parts]
-            arrays[starts] = starts_of(np.concatenate(counts))
-            for name in names:
-                arrays[name] = np.concatenate([getattr(part, name) for part in parts])
-        return parts[0]._with(arrays)
+        return parts[0]._with(join_genomes(parts))
 
     @property
     def num_genomes(self) -> int:
@@ -398,14 +408,15 @@ class Population:
         if isinstance(index, slice):
             begin, end, step = index.indices(len(self))
             if step == 1:
-                return self._cut(begin, max(begin, end))
-            return self._pick(np.arange(begin, end, step))
+                return self._with(cut_genomes(self, begin, max(begin, end)))
+            return self._with(pick_genomes(self, np.arange(begin, end, step)))
         wanted = np.asarray(index)
         if wanted.ndim == 0 and wanted.dtype.kind in "iu":
             i = int(wanted)
             if not -len(self) <= i < len(self):
                 raise IndexError(f"genome {i} does not exist: the population has {len(self)}.")
-            return Genome(self._cut(i % len(self), i % len(self) + 1))
+            i %= len(self)
+            return Genome(self._with(cut_genomes(self, i, i + 1)))
         if wanted.ndim != 1 or (wanted.dtype.kind not in "iub" and wanted.size):
             raise ShapeError(
                 f"An index of type {wanted.dtype} and shape {wanted.shape} selects no genomes. "
@@ -414,39 +425,14 @@ class Population:
         if wanted.dtype.kind == "b" and len(wanted) != len(self):
             raise ShapeError(f"The mask has {len(wanted)} entries for {len(self)} genomes.")
         numbers = np.arange(len(self))
-        return self._pick(numbers[wanted if wanted.size else wanted.astype(np.int64)])
+        numbers = numbers[wanted if wanted.size else wanted.astype(np.int64)]
+        return self._with(pick_genomes(self, numbers))
 
-    def _cut(self, begin: int, end: int) -> Population:
-        """Selects neighbouring genomes, sharing memory."""
-        arrays: dict[str, Any] = {}
-        for starts, names in (("node_start", NODE_ARRAYS), ("conn_start", CONNECTION_ARRAYS)):
-            cut = getattr(self, starts)[begin : end + 1]
-            arrays[starts] = cut - cut[0]
-            for name in names:
-                arrays[name] = getattr(self, name)[cut[0] : cut[-1]]
-        return self._with(arrays)
-
-    def _pick(self, wanted: Int64Array) -> Population:
-        """Copies genomes in any order.
-
-        Args:
-            wanted: Numbers of genomes, not negative, [Q].
-        """
-        arrays: dict[str, Any] = {}
-        for starts, names in (("node_start", NODE_ARRAYS), ("conn_start", CONNECTION_ARRAYS)):
-            old = getattr(self, starts)
-            counts = np.diff(old)[wanted]
-            new = starts_of(counts)
-            genes = np.arange(new[-1]) + np.repeat(old[wanted] - new[:-1], counts)
-            arrays[starts] = new
-            for name in names:
-                arrays[name] = getattr(self, name)[genes]
-        return self._with(arrays)
-
-    def _with(self, arrays: Mapping[str, Any], validate: bool = False) -> Population:
+    def _with(self, arrays: Mapping[str, object], validate: bool = False) -> Population:
         """Replaces some arrays."""
-        state = {name: getattr(self, name) for name in self.__slots__}
-        return type(self)(**{**state, **arrays}, validate=validate)
+        state: dict[str, Any] = {name: getattr(self, name) for name in self.__slots__}
+        state.update(arrays)
+        return type(self)(**state, validate=validate)
 
     def __add__(self, other: Population) -> Population:
         """Joins two populations."""

@@ -8,6 +8,7 @@ a network is drawing distinct numbers ("slots").
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import index
 from typing import Final
 
 import numpy as np
@@ -15,13 +16,15 @@ from numpy.typing import NDArray
 
 from evonet.errors import OptionError
 from evonet.functions import activation_id, aggregation_id
-from evonet.gene_layout import GeneArrays, Int64Array, RealType
+from evonet.gene_layout import MOST_PINS, GeneArrays, Int64Array, RealType
 
 # With at most this many slots per wanted connection it is cheaper to shuffle all slots than to
 # draw some and draw again where two fell together.
 DENSE: Final = 4
 # How many nodes and connections are drawn at a time.
 PART: Final = 1 << 21
+# Normally distributed numbers of this scale fit into float32.
+LARGEST_SCALE: Final = 1e30
 
 
 def random_arrays(
@@ -52,11 +55,19 @@ def random_arrays(
         ("num_outputs", num_outputs, 0),
         ("num_nodes", num_nodes, num_outputs),
         ("num_connections", num_connections, 0),
+        ("seed", seed, 0),
     ):
-        if count < least:
+        if index(count) < least:
             raise OptionError(f"{name}={count} is too small. Use {least} or more.")
-    if not 0 <= enabled <= 1:
-        raise OptionError(f"enabled={enabled} is not a fraction. Use 0 to 1.")
+    for name, value, most in (
+        ("num_inputs", num_inputs, MOST_PINS),
+        ("num_nodes", num_nodes, MOST_PINS),
+        ("enabled", enabled, 1),
+        ("weight_scale", weight_scale, LARGEST_SCALE),
+        ("bias_scale", bias_scale, LARGEST_SCALE),
+    ):
+        if not 0 <= value <= most:
+            raise OptionError(f"{name}={value} is not between 0 and {most}.")
     for name, names in (("activations", activations), ("aggregations", aggregations)):
         if not names or isinstance(names, str):
             raise OptionError(f"{name}={names!r} is not a list of at least one name.")

@@ -30,85 +30,74 @@ enum Activation : unsigned char {
 };
 
 template <class T>
-constexpr bool kIsFloat = sizeof(T) == 4;
-
-// max(-limit, min(limit, x)) as Python orders the comparisons: NaN becomes limit.
-template <class T>
-EVONET_FN T clip(T x, T limit) {
-  x = x < limit ? x : limit;
-  return x > -limit ? x : -limit;
-}
-
-template <class T>
-EVONET_FN T magnitude(T x) {
-  if constexpr (kIsFloat<T>) return from_bits(to_bits(x) & 0x7fffffff);
-  else return from_bits(to_bits(x) & 0x7fffffffffffffff);
+EVONET_FN T clip(T x, Lane<T> limit) {
+  return at_least(at_most(x, all<T>(limit)), all<T>(-limit));
 }
 
 template <class T>
 EVONET_FN T activate_sigmoid(T z) {
   if constexpr (kIsFloat<T>) {
-    Reduced x = reduce_exp<5>(-clip(z, 12.0f));
+    Reduced<T> x = reduce_exp<5>(-clip(z, 12.0f));
     return 1.0f / fused(fused(exp_slope<5>(x.r), x.r, 1.0f), x.scale, 1.0f);
   } else {
-    return 1.0 / (1.0 + exp_of(-clip(5.0 * z, 60.0)));
+    return 1.0 / (1.0 + exp_double(-clip(5.0 * z, 60.0)));
   }
 }
 
 template <class T>
 EVONET_FN T activate_tanh(T z) {
   if constexpr (kIsFloat<T>) return tanh_of_5_halves(clip(z, 4.0f));  // tanh(10) is 1
-  else return tanh_of(clip(2.5 * z, 60.0));
+  else return tanh_double(clip(2.5 * z, 60.0));
 }
 
 template <class T>
 EVONET_FN T activate_sin(T z) {
   if constexpr (kIsFloat<T>) return sin_of_5(clip(z, 12.0f));
-  else return sin_of(clip(5.0 * z, 60.0));
+  else return sin_double(clip(5.0 * z, 60.0));
 }
 
 template <class T>
 EVONET_FN T activate_gauss(T z) {
   if constexpr (kIsFloat<T>) {
-    float square = z * z;
-    float rounded = fused(square, -ExpOf<5>::log2e, kRound);
-    float k = rounded - kRound;
-    float r = fused(z, -z, k * -0x1.1beap-3f);  // k times these 17 bits of ln2/5 is exact
+    T square = z * z;
+    T rounded = fused(square, -ExpOf<5>::log2e, kRound);
+    T k = rounded - kRound;
+    T r = fused(z, -z, k * -0x1.1beap-3f);  // k times these 17 bits of ln2/5 is exact
     r = fused(k, 0x1.00345ap-21f, r);
-    float y = fused(exp_slope<5>(r), r, 1.0f) * from_bits(to_bits(rounded) << 23);
-    return square < 3.4f * 3.4f ? y : 0x1.87536cp-84f;  // exp(-57.8)
+    T y = fused(exp_slope<5>(r), r, 1.0f) * from_bits<T>(to_bits(rounded) << 23);
+    return square < 3.4f * 3.4f ? y : all<T>(0x1.87536cp-84f);  // exp(-57.8)
   } else {
     z = clip(z, 3.4);
-    return exp_of(-5.0 * (z * z));
+    return exp_double(-5.0 * (z * z));
   }
 }
 
 template <class T>
 EVONET_FN T activate_relu(T z) {
-  return z > T(0) ? z : T(0);
+  return at_least(z, T{});
 }
 
 template <class T>
 EVONET_FN T activate_elu(T z) {
-  T floored = z < T(-60) ? T(-60) : z;  // exp(-60) - 1 is -1; keeps NaN
-  if constexpr (kIsFloat<T>) return canonical(z > 0.0f ? z : expm1_of<1>(floored));
-  else return canonical(z > 0.0 ? z : exp_of(floored) - 1.0);
+  T floored = z < Lane<T>(-60) ? all<T>(-60) : z;  // exp(-60) - 1 is -1; keeps NaN
+  if constexpr (kIsFloat<T>) return canonical(z > T{} ? z : expm1_of<1>(floored));
+  else return canonical(z > T{} ? z : exp_double(floored) - 1.0);
 }
 
 template <class T>
 EVONET_FN T activate_lelu(T z) {
-  return canonical(z > T(0) ? z : T(0.005) * z);
+  return canonical(z > T{} ? z : Lane<T>(0.005) * z);
 }
 
 template <class T>
 EVONET_FN T activate_selu(T z) {
-  T floored = z < T(-60) ? T(-60) : z;
+  T floored = z < Lane<T>(-60) ? all<T>(-60) : z;
   if constexpr (kIsFloat<T>) {
-    float e = expm1_of<1>(floored);
-    return canonical(z > 0.0f ? 0x1.0cfabep+0f * z : fused(e, 0x1.c212ccp+0f, e * 0x1.903c0cp-26f));
+    T e = expm1_of<1>(floored);
+    return canonical(z > T{} ? 0x1.0cfabep+0f * z : fused(e, 0x1.c212ccp+0f, e * 0x1.903c0cp-26f));
   } else {
     constexpr double lambda = 1.0507009873554805, alpha = 1.6732632423543772;
-    return canonical(z > 0.0 ? lambda * z : lambda * alpha * (exp_of(floored) - 1.0));
+    return canonical(z > T{} ? lambda * z : lambda * alpha * (exp_double(floored) - 1.0));
   }
 }
 
@@ -116,10 +105,10 @@ template <class T>
 EVONET_FN T activate_softplus(T z) {
   if constexpr (kIsFloat<T>) {
     z = clip(z, 12.0f);
-    float e = exp_of<5>(-magnitude(z));
-    return fused(e, log1p_slope_of_5th(e), z > 0.0f ? z : 0.0f);
+    T e = exp_of<5>(-magnitude(z));
+    return fused(e, log1p_slope_of_5th(e), at_least(z, T{}));
   } else {
-    return 0.2 * log_of(1.0 + exp_of(clip(5.0 * z, 60.0)));
+    return 0.2 * log_double(1.0 + exp_double(clip(5.0 * z, 60.0)));
   }
 }
 
@@ -130,24 +119,27 @@ EVONET_FN T activate_identity(T z) {
 
 template <class T>
 EVONET_FN T activate_clamped(T z) {
-  return clip(z, T(1));
+  return clip(z, 1);
 }
 
 template <class T>
 EVONET_FN T activate_inv(T z) {
-  return canonical(z == T(0) ? T(0) : T(1) / z);
+  return canonical(z == T{} ? T{} : Lane<T>(1) / z);
 }
 
 template <class T>
 EVONET_FN T activate_log(T z) {
-  T x = z > T(1e-7) ? z : T(1e-7);
-  return x - x == T(0) ? log_of(x) : x;  // infinity
+  T x = at_least(z, all<T>(1e-7));
+  T y;
+  if constexpr (kIsFloat<T>) y = log_float(x);
+  else y = log_double(x);
+  return x - x == T{} ? y : x;  // infinity
 }
 
 template <class T>
 EVONET_FN T activate_exp(T z) {
   if constexpr (kIsFloat<T>) return exp_of<1>(clip(z, 60.0f));
-  else return exp_of(clip(z, 60.0));
+  else return exp_double(clip(z, 60.0));
 }
 
 template <class T>
@@ -157,8 +149,7 @@ EVONET_FN T activate_abs(T z) {
 
 template <class T>
 EVONET_FN T activate_hat(T z) {
-  T y = T(1) - magnitude(z);
-  return y > T(0) ? y : T(0);
+  return at_least(Lane<T>(1) - magnitude(z), T{});
 }
 
 template <class T>

@@ -1,7 +1,6 @@
 // forward.h: the feed-forward pass of one genome on one block of W samples.
-// Values lie as [slot][sample], so a link is one broadcast weight times a row. A run of nodes with
-// equal functions is summed node by node, then activated as one long row: activation is the larger
-// part of the work, and this keeps its pipeline full whatever the shape of the network.
+// Values lie as [slot][sample], so a link is one broadcast weight times a row of samples, and the
+// formulas of node.h run on whole vectors of them.
 #pragma once
 
 #include "activations.h"
@@ -12,48 +11,63 @@
 
 EVONET_NAMESPACE_BEGIN
 
-template <class Function, class T>
-inline void activate_row(T* v, int64_t count) {
-  constexpr int64_t kChunk = 64 / sizeof(T);
-  const int64_t whole = count - count % kChunk;
-  for (int64_t i = 0; i < whole; ++i) v[i] = Function::apply(v[i]);
-  if (whole == count) return;
-  const int64_t rest = count - whole;
-  for (int64_t i = 0; i < kChunk; ++i) {
-    const T y = Function::apply(v[whole + i]);
-    v[whole + i] = i < rest ? y : v[whole + i];
-  }
-}
+#define EVONET_INLINE inline __attribute__((always_inline))
 
-template <class T>
-void activate_rows(int id, T* v, int64_t count) {
-#define EVONET_CASE(ID, name)                                           \
-  case ID: {                                                            \
-    struct Function {                                                   \
-      static T apply(T z) { return activate_##name(z); }                \
-    };                                                                  \
-    return activate_row<Function>(v, count);                            \
-  }
-  switch (id) {
-    EVONET_CASE(ACT_SIGMOID, sigmoid)
-    EVONET_CASE(ACT_TANH, tanh)
-    EVONET_CASE(ACT_SIN, sin)
-    EVONET_CASE(ACT_GAUSS, gauss)
-    EVONET_CASE(ACT_RELU, relu)
-    EVONET_CASE(ACT_ELU, elu)
-    EVONET_CASE(ACT_LELU, lelu)
-    EVONET_CASE(ACT_SELU, selu)
-    EVONET_CASE(ACT_SOFTPLUS, softplus)
-    EVONET_CASE(ACT_IDENTITY, identity)
-    EVONET_CASE(ACT_CLAMPED, clamped)
-    EVONET_CASE(ACT_INV, inv)
-    EVONET_CASE(ACT_LOG, log)
-    EVONET_CASE(ACT_EXP, exp)
-    EVONET_CASE(ACT_ABS, abs)
-    EVONET_CASE(ACT_HAT, hat)
-    EVONET_CASE(ACT_SQUARE, square)
-    EVONET_CASE(ACT_CUBE, cube)
-  }
+#define EVONET_EACH_ACTIVATION(X) \
+  X(SIGMOID, sigmoid)             \
+  X(TANH, tanh)                   \
+  X(SIN, sin)                     \
+  X(GAUSS, gauss)                 \
+  X(RELU, relu)                   \
+  X(ELU, elu)                     \
+  X(LELU, lelu)                   \
+  X(SELU, selu)                   \
+  X(SOFTPLUS, softplus)           \
+  X(IDENTITY, identity)           \
+  X(CLAMPED, clamped)             \
+  X(INV, inv)                     \
+  X(LOG, log)                     \
+  X(EXP, exp)                     \
+  X(ABS, abs)                     \
+  X(HAT, hat)                     \
+  X(SQUARE, square)               \
+  X(CUBE, cube)
+
+// Each activation and each fold as a type, so that a loop knows its formula when it is compiled.
+#define EVONET_TYPE(ID, name)            \
+  struct Activation_##name {             \
+    template <class T>                   \
+    static EVONET_INLINE T apply(T z) {  \
+      return activate_##name(z);         \
+    }                                    \
+  };
+EVONET_EACH_ACTIVATION(EVONET_TYPE)
+#undef EVONET_TYPE
+
+#define EVONET_TYPE(name)                              \
+  struct Fold_##name {                                 \
+    template <class T>                                 \
+    static EVONET_INLINE T first(T w, T v) {           \
+      return agg_##name##_first(w, v);                 \
+    }                                                  \
+    template <class T>                                 \
+    static EVONET_INLINE T next(T acc, T w, T v) {     \
+      return agg_##name##_next(acc, w, v);             \
+    }                                                  \
+  };
+EVONET_TYPE(sum)
+EVONET_TYPE(product)
+EVONET_TYPE(max)
+EVONET_TYPE(min)
+EVONET_TYPE(maxabs)
+#undef EVONET_TYPE
+
+template <class Visit>
+EVONET_FN void with_activation(int id, Visit visit) {
+#define EVONET_CASE(ID, name) \
+  case ACT_##ID:              \
+    return visit(Activation_##name());
+  switch (id) { EVONET_EACH_ACTIVATION(EVONET_CASE) }
 #undef EVONET_CASE
 }
 
@@ -82,30 +96,10 @@ EVONET_FN void fold_links(const T* values, const int32_t* source, const T* weigh
   for (int r = 0; r < kRows; ++r) finish(r, folded[r]);
 }
 
-#define EVONET_FOLD(Name, name)                \
-  struct Name##Fold {                          \
-    template <class V>                         \
-    static EVONET_METHOD V first(V w, V v) {   \
-      return agg_##name##_first(w, v);         \
-    }                                          \
-    template <class V>                         \
-    static EVONET_METHOD V next(V acc, V w, V v) { \
-      return agg_##name##_next(acc, w, v);     \
-    }                                          \
-  };
-#define EVONET_METHOD inline __attribute__((always_inline))
-EVONET_FOLD(Sum, sum)
-EVONET_FOLD(Product, product)
-EVONET_FOLD(Max, max)
-EVONET_FOLD(Min, min)
-EVONET_FOLD(Maxabs, maxabs)
-#undef EVONET_FOLD
-#undef EVONET_METHOD
-
 // Joins any number of links by any aggregation.
 template <class T, int W, class Finish>
-EVONET_FN void aggregate_links_rows(int aggregation, const T* values, const int32_t* source,
-                                    const T* weight, int64_t count, T* scratch, Finish finish) {
+EVONET_FN void join_links(int aggregation, const T* values, const int32_t* source, const T* weight,
+                          int64_t count, T* scratch, Finish finish) {
   using V = Vector<T, W>;
   constexpr int kRows = W / kLanes<T, W>;
   if (count == 0) {
@@ -114,13 +108,13 @@ EVONET_FN void aggregate_links_rows(int aggregation, const T* values, const int3
   }
   switch (aggregation) {
     case AGG_PRODUCT:
-      return fold_links<ProductFold, T, W>(values, source, weight, count, finish);
+      return fold_links<Fold_product, T, W>(values, source, weight, count, finish);
     case AGG_MAX:
-      return fold_links<MaxFold, T, W>(values, source, weight, count, finish);
+      return fold_links<Fold_max, T, W>(values, source, weight, count, finish);
     case AGG_MIN:
-      return fold_links<MinFold, T, W>(values, source, weight, count, finish);
+      return fold_links<Fold_min, T, W>(values, source, weight, count, finish);
     case AGG_MAXABS:
-      return fold_links<MaxabsFold, T, W>(values, source, weight, count, finish);
+      return fold_links<Fold_maxabs, T, W>(values, source, weight, count, finish);
     case AGG_MEDIAN:
       for (int r = 0; r < kRows; ++r) {
         T medians[kLanes<T, W>];
@@ -136,10 +130,53 @@ EVONET_FN void aggregate_links_rows(int aggregation, const T* values, const int3
       return;
     default: {
       const V total = broadcast<V>(T(count));
-      return fold_links<SumFold, T, W>(values, source, weight, count, [&](int r, V sum) {
+      return fold_links<Fold_sum, T, W>(values, source, weight, count, [&](int r, V sum) {
         finish(r, agg_finish(aggregation, sum, total));
       });
     }
+  }
+}
+
+// Consecutive nodes that share their functions; all have links, or none has.
+struct NodeRun {
+  int64_t begin, end;
+  int activation, aggregation;
+};
+
+// The common case, kept out of line: the loop over links needs all registers for itself.
+template <class Activation, class T, int W>
+__attribute__((noinline)) void sum_run(const ScheduleView<T>& s, NodeRun run, const T* values,
+                                       T* row) {
+  using V = Vector<T, W>;
+  const int32_t* const source = s.source;
+  const T* const weight = s.weight;
+  int64_t edge = s.edge_start[run.begin];
+  for (int64_t k = run.begin; k < run.end; ++k, row += W) {
+    const int64_t count = s.edge_start[k + 1] - edge;
+    const V bias = broadcast<V>(s.bias[k]), response = broadcast<V>(s.response[k]);
+    fold_links<Fold_sum, T, W>(values, source + edge, weight + edge, count, [&](int r, V sum) {
+      store(row + r * kLanes<T, W>, Activation::apply(preactivation(bias, response, sum)));
+    });
+    edge += count;
+  }
+}
+
+template <class T, int W>
+__attribute__((noinline)) void join_run(const ScheduleView<T>& s, NodeRun run, const T* values,
+                                        T* scratch, T* row) {
+  using V = Vector<T, W>;
+  for (int64_t k = run.begin; k < run.end; ++k, row += W) {
+    const int64_t edge = s.edge_start[k];
+    const V bias = broadcast<V>(s.bias[k]), response = broadcast<V>(s.response[k]);
+    join_links<T, W>(run.aggregation, values, s.source + edge, s.weight + edge,
+                     s.edge_start[k + 1] - edge, scratch, [&](int r, V joined) {
+                       store(row + r * kLanes<T, W>, preactivation(bias, response, joined));
+                     });
+    with_activation(run.activation, [&](auto activation) {
+      for (int i = 0; i < W; i += kLanes<T, W>) {
+        store(row + i, activation.apply(load<V>(row + i)));
+      }
+    });
   }
 }
 
@@ -165,22 +202,24 @@ class GenomePass {
 
   // Returns false if it was interrupted.
   bool run(int64_t genome, Interrupt& interrupt) {
-    const int64_t first = s_.node_start[genome];
-    int64_t begin = first;
-    for (int64_t l = s_.level_start[genome]; l < s_.level_start[genome + 1]; ++l) {
-      const int64_t level_end = first + s_.level_end[l];
-      while (begin < level_end) {
-        const int activation = s_.activation[begin], aggregation = s_.aggregation[begin];
-        int64_t end = begin + 1;
-        while (end < level_end && s_.activation[end] == activation &&
-               s_.aggregation[end] == aggregation) {
-          ++end;
-        }
-        T* rows = workspace_.values + (s_.num_inputs + begin - first) * W;
-        if (!preactivate(aggregation, begin, end, rows, interrupt)) return false;
-        activate_rows(activation, rows, (end - begin) * W);
-        begin = end;
+    const int64_t end = s_.node_start[genome + 1];
+    T* row = workspace_.values + s_.num_inputs * W;
+    for (int64_t begin = s_.node_start[genome]; begin < end;) {
+      const NodeRun run = run_from(begin, end);
+      patience_ -= s_.edge_start[run.end] - s_.edge_start[run.begin] + 8 * (run.end - run.begin);
+      if (patience_ < 0) {
+        patience_ = kPatience;
+        if (interrupt.requested()) return false;
       }
+      if (run.aggregation == AGG_SUM && s_.edge_start[begin] < s_.edge_start[begin + 1]) {
+        with_activation(run.activation, [&](auto activation) {
+          sum_run<decltype(activation), T, W>(s_, run, workspace_.values, row);
+        });
+      } else {
+        join_run<T, W>(s_, run, workspace_.values, workspace_.links, row);
+      }
+      row += (run.end - begin) * W;
+      begin = run.end;
     }
     return true;
   }
@@ -202,34 +241,21 @@ class GenomePass {
     return left < W ? left : W;
   }
 
-  // The nodes [begin, end) of one level and one aggregation, up to their activation.
-  bool preactivate(int aggregation, int64_t begin, int64_t end, T* rows, Interrupt& interrupt) {
-    using V = Vector<T, W>;
-    for (int64_t k = begin; k < end; ++k, rows += W) {
-      const int64_t edge = s_.edge_start[k];
-      const int64_t count = s_.edge_start[k + 1] - edge;
-      const V bias = broadcast<V>(s_.bias[k]), response = broadcast<V>(s_.response[k]);
-      const auto finish = [&](int r, V joined) {
-        store(rows + r * kLanes<T, W>, preactivation(bias, response, joined));
-      };
-      if (aggregation == AGG_SUM && count > 0) {
-        fold_links<SumFold, T, W>(workspace_.values, s_.source + edge, s_.weight + edge, count,
-                                  finish);
-      } else {
-        aggregate_links_rows<T, W>(aggregation, workspace_.values, s_.source + edge,
-                                   s_.weight + edge, count, workspace_.links, finish);
-      }
-      patience_ -= count + 8;
-      if (patience_ < 0) {
-        patience_ = kPatience;
-        if (interrupt.requested()) return false;
-      }
+  NodeRun run_from(int64_t begin, int64_t end) const {
+    NodeRun run{begin, begin + 1, s_.activation[begin], s_.aggregation[begin]};
+    const bool linked = s_.edge_start[begin] < s_.edge_start[begin + 1];
+    const int64_t edge_limit = s_.edge_start[begin] + kPatience;
+    while (run.end < end && s_.activation[run.end] == run.activation &&
+           s_.aggregation[run.end] == run.aggregation &&
+           (s_.edge_start[run.end] < s_.edge_start[run.end + 1]) == linked &&
+           s_.edge_start[run.end + 1] < edge_limit) {
+      ++run.end;
     }
-    return true;
+    return run;
   }
 
-  // Links between two looks at the interrupt: below 10 ms even without SIMD.
-  static constexpr int64_t kPatience = (1 << 22) / W;
+  // Links between two looks at the interrupt: a few milliseconds.
+  static constexpr int64_t kPatience = (1 << 24) / W;
 
   const ForwardCall<T>& call_;
   const ScheduleView<T>& s_;
@@ -238,9 +264,19 @@ class GenomePass {
   int64_t patience_ = kPatience;
 };
 
-template <class T, int W>
-void forward_block(const ForwardCall<T>& call, int64_t begin, int64_t end, SampleBlock block,
-                   Workspace<T>& workspace, Interrupt& interrupt) {
+// Eight rows of accumulators hide the latency of a multiply-add and still fit the registers.
+template <class T>
+constexpr int kMaxWidth = 8 * kVectorBytes / int{sizeof(T)};
+
+template <class T, int W = kMaxWidth<T>>
+void forward_genomes(const ForwardCall<T>& call, int64_t begin, int64_t end, SampleBlock block,
+                     Workspace<T>& workspace, Interrupt& interrupt) {
+  if constexpr (W > 1) {
+    if (block.width < W) {
+      constexpr int kNarrower = W > 4 ? W / 2 : 1;
+      return forward_genomes<T, kNarrower>(call, begin, end, block, workspace, interrupt);
+    }
+  }
   GenomePass<T, W> pass(call, block, workspace);
   for (int64_t g = begin; g < end; ++g) {
     pass.load_inputs(g);
@@ -249,32 +285,28 @@ void forward_block(const ForwardCall<T>& call, int64_t begin, int64_t end, Sampl
   }
 }
 
+// One activation alone, over any number of values.
 template <class T>
-void forward_genomes(const ForwardCall<T>& call, int64_t begin, int64_t end, SampleBlock block,
-                     Workspace<T>& workspace, Interrupt& interrupt) {
-  switch (block.width) {
-    case 1:
-      return forward_block<T, 1>(call, begin, end, block, workspace, interrupt);
-    case 4:
-      return forward_block<T, 4>(call, begin, end, block, workspace, interrupt);
-    case 8:
-      return forward_block<T, 8>(call, begin, end, block, workspace, interrupt);
-    case 16:
-      return forward_block<T, 16>(call, begin, end, block, workspace, interrupt);
-    case 32:
-      return forward_block<T, 32>(call, begin, end, block, workspace, interrupt);
-    default:
-      return forward_block<T, 64>(call, begin, end, block, workspace, interrupt);
-  }
+void activate_rows(int id, T* v, int64_t count) {
+  constexpr int kWidth = 64 / sizeof(T);
+  using V = Vector<T, kWidth>;
+  with_activation(id, [&](auto activation) {
+    for (int64_t i = 0; i < count; i += kLanes<T, kWidth>) {
+      store(v + i, activation.apply(load<V>(v + i)));
+    }
+  });
 }
 
-// The aggregation of [num_links, num_samples] values alone, by the same code as above.
+// One aggregation alone, by the same code as above.
 template <class T>
 void aggregate_rows(int id, const T* weights, const T* values, const int32_t* source,
                     int64_t num_links, T* scratch, T* out) {
   using V = Vector<T, 16>;
-  aggregate_links_rows<T, 16>(id, values, source, weights, num_links, scratch,
-                              [&](int r, V joined) { store(out + r * kLanes<T, 16>, joined); });
+  join_links<T, 16>(id, values, source, weights, num_links, scratch,
+                    [&](int r, V joined) { store(out + r * kLanes<T, 16>, joined); });
 }
+
+#undef EVONET_INLINE
+#undef EVONET_EACH_ACTIVATION
 
 EVONET_NAMESPACE_END

@@ -29,11 +29,12 @@ struct Workspace {
 
 struct SampleBlock {
   int64_t begin;
-  int width;  // one of 1, 4, 8, 16, 32, 64; samples beyond the last are padding
+  int width;  // one of 1, 4, 8, 16, 32, 64, 128; samples beyond the last are padding
 };
 
 template <class T>
 struct IsaKernels {
+  int max_width;  // of a sample block
   // Evaluates genomes [begin, end) on one block of samples.
   void (*forward)(const ForwardCall<T>& call, int64_t begin, int64_t end, SampleBlock block,
                   Workspace<T>& workspace, Interrupt& interrupt);

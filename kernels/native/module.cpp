@@ -186,7 +186,8 @@ class Forward {
     const bool shared = x.ndim() == 2;
     const ForwardCall<T> call{schedule_, x.data(), shared, static_cast<int64_t>(y.shape(1)),
                               y.data()};
-    const SampleBlocks blocks(call.num_samples, max_slots_, sizeof(T));
+    const SampleBlocks blocks(call.num_samples, max_slots_, sizeof(T),
+                              kernels_.max_width);
     // Splitting a block over genomes is free when inputs are shared: they are loaded once per task.
     const int64_t cost = schedule_.edge_start[schedule_.node_start[schedule_.num_genomes]] +
                          8 * schedule_.node_start[schedule_.num_genomes] +

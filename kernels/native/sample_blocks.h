@@ -1,7 +1,6 @@
 // sample_blocks.h: cuts B samples into blocks that the SIMD kernels have a width for.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 
 #include "native/isa.h"
@@ -11,14 +10,13 @@ namespace evonet {
 // Full blocks of one width, then at most one narrower block for the rest.
 class SampleBlocks {
  public:
-  SampleBlocks(int64_t num_samples, int64_t max_slots, size_t value_bytes)
-      : num_samples_(num_samples) {
-    width_ = 64;
+  SampleBlocks(int64_t num_samples, int64_t max_slots, size_t value_bytes, int max_width)
+      : num_samples_(num_samples), width_(max_width) {
     // All slots of a block should stay in the second-level cache.
     while (width_ > 16 && max_slots * width_ * static_cast<int64_t>(value_bytes) > kCacheBytes) {
       width_ /= 2;
     }
-    width_ = std::min(width_, narrowest(num_samples));
+    width_ = narrowest(num_samples);
     count_ = (num_samples + width_ - 1) / width_;
   }
 
@@ -28,18 +26,18 @@ class SampleBlocks {
 
   SampleBlock operator[](int64_t block) const {
     const int64_t begin = block * width_;
-    return {begin, std::min(width_, narrowest(num_samples_ - begin))};
+    return {begin, narrowest(num_samples_ - begin)};
   }
 
  private:
   static constexpr int64_t kCacheBytes = 512 * 1024;
 
-  // The narrowest width that holds so many samples, or the widest.
-  static int narrowest(int64_t num_samples) {
-    for (int width : {1, 4, 8, 16, 32}) {
-      if (num_samples <= width) return width;
+  // The narrowest width that holds so many samples, or the widest allowed.
+  int narrowest(int64_t num_samples) const {
+    for (int width : {1, 4, 8, 16, 32, 64}) {
+      if (num_samples <= width || width == width_) return width;
     }
-    return 64;
+    return width_;
   }
 
   int64_t num_samples_;

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <cstring>
 
 #include "portable.h"
 
@@ -32,27 +31,25 @@ struct VectorOf<T, 1> {
 template <class T, int W>
 using Vector = typename VectorOf<T, kLanes<T, W>>::type;
 
+// The same vector wherever it lies in memory.
+template <class V, class T>
+struct Unaligned {
+  typedef V type __attribute__((may_alias, aligned(alignof(T))));
+};
+
 template <class V, class T>
 EVONET_FN V load(const T* from) {
-  V v;
-  std::memcpy(&v, from, sizeof v);
-  return v;
+  return *reinterpret_cast<const typename Unaligned<V, T>::type*>(from);
 }
 
 template <class V, class T>
 EVONET_FN void store(T* to, V v) {
-  std::memcpy(to, &v, sizeof v);
+  *reinterpret_cast<typename Unaligned<V, T>::type*>(to) = v;
 }
 
 template <class V, class T>
 EVONET_FN V broadcast(T x) {
-  if constexpr (sizeof(V) == sizeof(T)) {
-    return x;
-  } else {
-    V v;
-    for (unsigned i = 0; i < sizeof(V) / sizeof(T); ++i) v[i] = x;
-    return v;
-  }
+  return x - V{};  // exact for every x, -0 too
 }
 
 EVONET_NAMESPACE_END

@@ -1,0 +1,60 @@
+"""Writes a file so that it is there whole or not at all, whatever fails meanwhile."""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+
+@contextmanager
+def open_atomic(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Opens a file for writing that replaces `path` when the block ends without an error.
+
+    The bytes go to a temporary file in the same folder, reach the disk, and only then take the
+    name. After an error the temporary file is gone and the old file, if any, is untouched.
+
+    Args:
+        path: The file to replace or create; of a symbolic link the file that it points to.
+
+    Yields:
+        A binary file to write to.
+
+    Raises:
+        OSError: The disk or the folder does not take it.
+    """
+    target = Path(os.path.realpath(path))
+    temporary = target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}.tmp")
+    # Not tempfile: it would make the file unreadable for others, whatever the umask says.
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    descriptor = os.open(temporary, flags, 0o666)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, target)
+    except BaseException:
+        with suppress(OSError):
+            temporary.unlink()
+        raise
+    _sync_folder(target.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Makes a new name in a folder survive a power failure, where the system can do that."""
+    if os.name == "nt":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        # Some network file systems cannot sync a folder; the file itself is safe.
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):
+            raise
+    finally:
+        os.close(descriptor)
