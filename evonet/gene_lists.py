@@ -39,7 +39,7 @@ def arrays_from_lists(genomes: Iterable[GenomeLike], dtype: RealType) -> GeneArr
     connection_lists: list[list[Connection]] = []
     for position, genome in enumerate(genomes):
         try:
-            nodes, connections = genome
+            nodes, connections = map(list, genome)
         except (TypeError, ValueError):
             raise GenomeError(
                 f"genome {position}: expected a pair (nodes, connections), found {genome!r}.",
@@ -62,7 +62,7 @@ def _read_gene(kind: type[Gene], gene: Any, genome: int) -> Gene:
         if kind is Node and isinstance(gene, (int, np.integer)):
             gene = (gene,)
         return _convert(kind(*gene))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise GenomeError(
             f"genome {genome}: {kind.__name__.lower()} {gene!r} does not read as "
             f"({', '.join(kind._fields)}).",

@@ -7,7 +7,7 @@ same seed evolves. `neat_genomes.py` is the way back.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from operator import attrgetter
 from typing import Any, Final, TypeAlias, cast
@@ -95,7 +95,7 @@ def arrays_from_neat(
         arrays = {**_read_nodes(genomes, dtype), **_read_connections(genomes, dtype)}
         return cast(GeneArrays, arrays)
     except (AttributeError, KeyError, TypeError, ValueError, OverflowError):
-        _explain(ids, genomes)
+        explain_genes(ids, genomes)
         raise
 
 
@@ -187,17 +187,29 @@ def _order_within(start: Int64Array, keys: Int64Array) -> Int64Array | None:
     return np.lexsort((keys, owner))
 
 
-def _column(values: Iterable[Any], dtype: Any, count: int) -> NDArray[Any]:
-    return np.fromiter(values, dtype, count)
+def _column(values: Iterator[Any], dtype: Any, count: int) -> NDArray[Any]:
+    column = np.fromiter(values, dtype, count)
+    if next(values, None) is not None:
+        raise ValueError("A key of a connection is not a pair.")
+    return column
 
 
-def _reals(values: Iterable[Any], dtype: RealType, count: int) -> NDArray[Any]:
+def _reals(values: Iterator[Any], dtype: RealType, count: int) -> NDArray[Any]:
     with np.errstate(over="ignore", under="ignore"):  # The validation finds what overflowed.
         return np.fromiter(values, np.float64, count).astype(dtype, copy=False)
 
 
-def _explain(ids: Sequence[Any], genomes: Sequence[NeatGenome]) -> None:
-    """Raises for the first gene that cannot be read, if there is one."""
+def explain_genes(ids: Sequence[Any], genomes: Sequence[NeatGenome]) -> None:
+    """Looks at gene after gene for one that cannot be read, once it is known that there is one.
+
+    Args:
+        ids: What messages call the genomes, [P].
+        genomes: neat-python genomes, [P].
+
+    Raises:
+        UnknownFunctionError: A node names a function that nobody registered.
+        GenomeError: A gene lacks an attribute, or it is not a number.
+    """
     for index, (key, genome) in enumerate(zip(ids, genomes, strict=True)):
         for node_key, gene in genome.nodes.items():
             where = f"genome id {key}: node {node_key}"

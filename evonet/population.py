@@ -26,6 +26,7 @@ from evonet.neat_genes import (
     NeatGenome,
     NeatGenomes,
     arrays_from_neat,
+    explain_genes,
     list_genomes,
     pin_counts,
 )
@@ -200,7 +201,11 @@ class Population:
         ids, found = list_genomes(genomes)
         arrays = arrays_from_neat(ids, found, real_type(dtype))
         population = cls(num_inputs=num_inputs, num_outputs=num_outputs, **arrays, validate=False)
-        check_population(population, [f"genome id {key}" for key in ids])
+        try:
+            check_population(population, [f"genome id {key}" for key in ids])
+        except GenomeError:
+            explain_genes(ids, found)  # NumPy turned None into nan; say what it was.
+            raise
         return population
 
     def to_neat(
@@ -409,7 +414,7 @@ class Population:
             begin, end, step = index.indices(len(self))
             if step == 1:
                 return self._with(cut_genomes(self, begin, max(begin, end)))
-            return self._with(pick_genomes(self, np.arange(begin, end, step)))
+            return self._with(pick_genomes(self, np.arange(len(self))[index]))
         wanted = np.asarray(index)
         if wanted.ndim == 0 and wanted.dtype.kind in "iu":
             i = int(wanted)
@@ -487,6 +492,8 @@ def _restore(state: dict[str, Any]) -> Population:
 def _read_only(array: NDArray[Any], name: str) -> NDArray[Any]:
     if not isinstance(array, np.ndarray):
         raise ShapeError(f"{name} is a {type(array).__name__}. Expected a NumPy array.")
+    if not array.flags.writeable:
+        return array
     view = array.view()
     view.flags.writeable = False
     return view

@@ -90,7 +90,7 @@ def _renumber(
         raise FileFormatError(f"{where}s are {names!r}. Expected a list of names.")
     if ids.dtype != np.uint8:
         raise FileFormatError(f"{where} has type {ids.dtype}. Expected uint8.")
-    if ids.max(initial=0) >= max(len(names), 1):
+    if ids.size and ids.max() >= len(names):
         raise FileFormatError(f"{where} has an id {ids.max()}, and the file names {len(names)}.")
     today = {function.name: i for i, function in enumerate(functions)}
     table = np.zeros(256, np.uint8)

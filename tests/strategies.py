@@ -8,11 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from hypothesis import settings
 from hypothesis import strategies as st
 
 from evonet.functions import ACTIVATION_IDS, AGGREGATION_IDS
 from evonet.genome import Connection, Node
 from evonet.population import Population
+
+# A busy machine is no defect, so no test of this project has a deadline.
+settings.register_profile("evonet", deadline=None)
+settings.load_profile("evonet")
 
 
 def reals(dtype: Any) -> st.SearchStrategy[float]:

@@ -132,6 +132,8 @@ def test_given_innovations_are_kept_and_shared_by_structure() -> None:
         (([0], [(-1, 0, 1.0, "no")]), "connection (-1, 0, 1.0, 'no') does not read as (source"),
         (([0], [(-1, 0, 1.0, True, "a")]), "'a') does not read as (source"),
         (([0],), "expected a pair (nodes, connections), found ([0],)."),
+        ((0, []), "expected a pair (nodes, connections), found (0, [])."),
+        (([(0, 10**400)], []), "does not read as (key"),
         (7, "expected a pair (nodes, connections), found 7."),
         (([2**80], []), f"node {2**63 - 1}: its key is too large."),
         (([0, -(2**80)], []), "its key is negative."),

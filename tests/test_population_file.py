@@ -334,10 +334,15 @@ def test_an_interrupted_write_leaves_the_old_file_and_nothing_else(
 ) -> None:
     path = tmp_path / "a"
     path.write_text("old")
-    with pytest.raises(type(error)), open_atomic(path) as file:
-        file.write(b"half of the new")
-        file.flush()
-        raise error
+
+    def interrupted_write() -> None:
+        with open_atomic(path) as file:
+            file.write(b"half of the new")
+            file.flush()
+            raise error
+
+    with pytest.raises(type(error)):
+        interrupted_write()
     assert path.read_text() == "old"
     assert [file.name for file in tmp_path.iterdir()] == ["a"]
 

@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstring>
 #include <vector>
 
 namespace evonet {
@@ -59,171 +58,68 @@ class KeyIndex {
   bool dense_ = true;
 };
 
-// The schedules of consecutive genomes, offsets counted from the part's own beginning.
+// The schedules of consecutive genomes, offsets counted from the part's own beginning. Buffers
+// have room for every gene; what pruning leaves unused is never touched.
 template <class T>
 struct Part {
-  std::vector<int64_t> num_nodes, num_levels;  // per genome
-  std::vector<int64_t> node_key, edge_end;
-  std::vector<T> bias, response, weight;
-  std::vector<uint8_t> activation, aggregation;
-  std::vector<int32_t> source, level_end;
+  Buffer<int64_t> num_nodes, num_levels;  // per genome
+  Buffer<int64_t> node_key, edge_end;
+  Buffer<T> bias, response, weight;
+  Buffer<uint8_t> activation, aggregation;
+  Buffer<int32_t> source, level_end;
+  int64_t genomes = 0, nodes = 0, edges = 0, levels = 0;  // filled so far
+
+  Part() = default;
+  Part(int64_t genomes, int64_t nodes, int64_t edges)
+      : num_nodes(genomes),
+        num_levels(genomes),
+        node_key(nodes),
+        edge_end(nodes),
+        bias(nodes),
+        response(nodes),
+        weight(edges),
+        activation(nodes),
+        aggregation(nodes),
+        source(edges),
+        level_end(nodes) {}
 };
 
+// Numbers a genome's inputs 0..I-1 and its nodes from I on, as slots do, so that a link's source
+// needs no case for inputs.
 template <class T>
 class GenomeCompiler {
  public:
+  explicit GenomeCompiler(const PopulationView<T>& population)
+      : p_(population), num_inputs_(static_cast<int32_t>(population.num_inputs)) {
+    level_.assign(num_inputs_, 0);
+    slot_.resize(num_inputs_);
+    for (int32_t i = 0; i < num_inputs_; ++i) slot_[i] = i;
+  }
+
   // Appends genome g to the part; output_slot has room for num_outputs. Returns false if a node
   // that the outputs need lies on or behind a cycle.
-  bool run(const PopulationView<T>& p, int64_t g, Part<T>& part, int32_t* output_slot) {
-    num_nodes_ = static_cast<int32_t>(p.node_start[g + 1] - p.node_start[g]);
-    num_conns_ = static_cast<int32_t>(p.conn_start[g + 1] - p.conn_start[g]);
-    group_links_by_target(p, g);
-    const bool acyclic = find_levels(static_cast<int32_t>(p.num_outputs));
-    sort_nodes(p, g);
-    write(p, g, part, output_slot);
+  bool run(int64_t g, Part<T>& part, int32_t* output_slot) {
+    first_node_ = p_.node_start[g];
+    first_conn_ = p_.conn_start[g];
+    num_nodes_ = static_cast<int32_t>(p_.node_start[g + 1] - first_node_);
+    num_conns_ = static_cast<int32_t>(p_.conn_start[g + 1] - first_conn_);
+    group_links_by_target();
+    const bool acyclic = find_levels();
+    sort_nodes(part);
+    write(part, output_slot);
     return acyclic;
   }
 
  private:
   static constexpr int32_t kUnseen = -1, kOpen = -2, kCyclic = -3;
 
-  void group_links_by_target(const PopulationView<T>& p, int64_t g) {
-    const int64_t first = p.conn_start[g];
-    index_.build(p.node_key + p.node_start[g], num_nodes_);
-    in_start_.assign(num_nodes_ + 1, 0);
-    resize(target_, num_conns_);
-    resize(link_source_, num_conns_);
-    resize(link_, num_conns_);
-    resize(by_rank_, num_conns_);
-    for (int32_t i = 0; i < num_conns_; ++i) {
-      by_rank_[p.rank[first + i]] = i;
-      if (!p.enabled[first + i]) {
-        target_[i] = -1;
-        continue;
-      }
-      target_[i] = index_[p.target[first + i]];
-      ++in_start_[target_[i] + 1];
-    }
-    for (int32_t i = 0; i < num_nodes_; ++i) in_start_[i + 1] += in_start_[i];
-    cursor_.assign(in_start_.begin(), in_start_.end() - 1);
-    for (int32_t r = 0; r < num_conns_; ++r) {
-      const int32_t i = by_rank_[r];
-      if (target_[i] < 0) continue;
-      const int32_t at = cursor_[target_[i]]++;
-      const int64_t key = p.source[first + i];
-      link_source_[at] = key < 0 ? static_cast<int32_t>(key) : index_[key];
-      link_[at] = i;
-    }
-  }
-
-  // A node still open when it is met again closes a cycle; whatever reads a cyclic node is cyclic.
-  bool find_levels(int32_t num_outputs) {
-    level_.assign(num_nodes_, kUnseen);
-    std::copy(in_start_.begin(), in_start_.end() - 1, cursor_.begin());
-    live_.clear();
-    stack_.clear();
-    bool acyclic = true;
-    for (int32_t output = 0; output < num_outputs; ++output) {
-      if (level_[output] != kUnseen) continue;
-      open(output);
-      while (!stack_.empty()) {
-        Visit& top = stack_.back();
-        if (cursor_[top.node] == in_start_[top.node + 1]) {
-          const Visit done = top;
-          stack_.pop_back();
-          level_[done.node] = done.level;
-          if (done.level == kCyclic) {
-            acyclic = false;
-          } else {
-            live_.push_back(done.node);
-          }
-          if (!stack_.empty()) stack_.back().read(done.level);
-          continue;
-        }
-        const int32_t source = link_source_[cursor_[top.node]++];
-        if (source < 0) {
-          top.read(0);
-        } else if (level_[source] == kUnseen) {
-          open(source);
-        } else {
-          top.read(level_[source] == kOpen ? kCyclic : level_[source]);
-        }
-      }
-    }
-    return acyclic;
-  }
-
-  void open(int32_t node) {
-    level_[node] = kOpen;
-    stack_.push_back({node, 0});
-  }
-
-  void sort_nodes(const PopulationView<T>& p, int64_t g) {
-    const int64_t first = p.node_start[g];
-    int32_t deepest = -1;
-    for (int32_t node : live_) deepest = std::max(deepest, level_[node]);
-    level_count_.assign(deepest + 2, 0);
-    for (int32_t node : live_) ++level_count_[level_[node] + 1];
-    for (int32_t l = 0; l <= deepest; ++l) level_count_[l + 1] += level_count_[l];
-    resize(order_, static_cast<int32_t>(live_.size()));
-    for (int32_t node : live_) {
-      const uint64_t function =
-          (uint64_t{p.aggregation[first + node]} << 8) | p.activation[first + node];
-      const uint64_t degree = static_cast<uint32_t>(in_start_[node + 1] - in_start_[node]);
-      order_[level_count_[level_[node]]++] = {(function << 32) | degree, node};
-    }
-    level_end_.clear();
-    for (int32_t l = 0, begin = 0; l <= deepest; begin = level_count_[l++]) {
-      if (level_count_[l] == begin) continue;  // only the first level, of nodes without links
-      std::sort(order_.begin() + begin, order_.begin() + level_count_[l]);
-      level_end_.push_back(level_count_[l]);
-    }
-  }
-
-  void write(const PopulationView<T>& p, int64_t g, Part<T>& part, int32_t* output_slot) {
-    const int64_t first_node = p.node_start[g], first_conn = p.conn_start[g];
-    const int32_t num_inputs = static_cast<int32_t>(p.num_inputs);
-    const int32_t count = static_cast<int32_t>(live_.size());
-    resize(slot_, num_nodes_);
-    for (int32_t k = 0; k < count; ++k) slot_[order_[k].node] = num_inputs + k;
-    for (int32_t k = 0; k < count; ++k) {
-      const int32_t node = order_[k].node;
-      const int64_t gene = first_node + node;
-      part.node_key.push_back(p.node_key[gene]);
-      part.bias.push_back(p.bias[gene]);
-      part.response.push_back(p.response[gene]);
-      part.activation.push_back(p.activation[gene]);
-      part.aggregation.push_back(p.aggregation[gene]);
-      const int32_t begin = in_start_[node], end = in_start_[node + 1];
-      const size_t at = part.source.size();
-      part.source.resize(at + (end - begin));
-      part.weight.resize(at + (end - begin));
-      for (int32_t e = begin; e < end; ++e) {
-        const int32_t source = link_source_[e];
-        part.source[at + (e - begin)] = source < 0 ? -1 - source : slot_[source];
-        part.weight[at + (e - begin)] = p.weight[first_conn + link_[e]];
-      }
-      part.edge_end.push_back(static_cast<int64_t>(part.source.size()));
-    }
-    for (int64_t o = 0; o < p.num_outputs; ++o) {
-      output_slot[o] = level_[o] == kCyclic ? -1 : slot_[o];
-    }
-    part.num_nodes.push_back(count);
-    part.num_levels.push_back(static_cast<int64_t>(level_end_.size()));
-    part.level_end.insert(part.level_end.end(), level_end_.begin(), level_end_.end());
-  }
+  struct Link {
+    int32_t source;  // input or node number
+    int32_t conn;
+  };
 
   struct Visit {
-    int32_t node;
-    int32_t level;  // so far
-
-    void read(int32_t source_level) {
-      if (level == kCyclic || source_level == kCyclic) {
-        level = kCyclic;
-      } else {
-        level = std::max(level, source_level + 1);
-      }
-    }
+    int32_t node, level, next_link;
   };
 
   struct Ordered {
@@ -235,15 +131,154 @@ class GenomeCompiler {
     }
   };
 
+  void group_links_by_target() {
+    const int64_t* const source = p_.source + first_conn_;
+    const int64_t* const target = p_.target + first_conn_;
+    const bool* const enabled = p_.enabled + first_conn_;
+    const int32_t* const rank = p_.rank + first_conn_;
+    index_.build(p_.node_key + first_node_, num_nodes_);
+    reserve(target_, num_conns_);
+    reserve(links_, num_conns_);
+    link_start_.assign(num_nodes_ + 1, 0);
+    bool in_order = true;
+    for (int32_t i = 0; i < num_conns_; ++i) {
+      target_[i] = index_[target[i]];
+      link_start_[target_[i] + 1] += enabled[i];
+      in_order &= rank[i] == i;
+    }
+    if (!in_order) {
+      reserve(by_rank_, num_conns_);
+      for (int32_t i = 0; i < num_conns_; ++i) by_rank_[rank[i]] = i;
+    }
+    for (int32_t k = 0; k < num_nodes_; ++k) link_start_[k + 1] += link_start_[k];
+    cursor_.assign(link_start_.begin(), link_start_.end());
+    for (int32_t r = 0; r < num_conns_; ++r) {
+      const int32_t i = in_order ? r : by_rank_[r];
+      if (!enabled[i]) continue;
+      const int64_t key = source[i];
+      const int32_t number = static_cast<int32_t>(key < 0 ? -1 - key : num_inputs_ + index_[key]);
+      links_[cursor_[target_[i]]++] = {number, i};
+    }
+  }
+
+  // A node still open when it is met again closes a cycle; whatever reads a cyclic node is cyclic.
+  bool find_levels() {
+    level_.resize(num_inputs_);
+    level_.resize(num_inputs_ + num_nodes_, kUnseen);
+    int32_t* const level = level_.data();
+    live_.clear();
+    bool acyclic = true;
+    for (int32_t output = 0; output < p_.num_outputs; ++output) {
+      if (level[num_inputs_ + output] != kUnseen) continue;
+      Visit visit = open(output);
+      for (;;) {
+        const int32_t end = link_start_[visit.node + 1];
+        bool descend = false;
+        while (visit.next_link < end) {
+          const int32_t source = links_[visit.next_link++].source;
+          if (level[source] >= 0) {
+            visit.level = std::max(visit.level, level[source] + 1);
+          } else if (level[source] == kUnseen) {
+            stack_.push_back(visit);
+            visit = open(source - num_inputs_);
+            descend = true;
+            break;
+          } else {
+            visit.level = kCyclicLevel;
+          }
+        }
+        if (descend) continue;
+        if (visit.level >= kCyclicLevel) {
+          level[num_inputs_ + visit.node] = kCyclic;
+          acyclic = false;
+        } else {
+          level[num_inputs_ + visit.node] = visit.level;
+          live_.push_back(visit.node);
+        }
+        if (stack_.empty()) break;
+        const int32_t read = visit.level;
+        visit = stack_.back();
+        stack_.pop_back();
+        visit.level = std::max(visit.level, std::min(read, kCyclicLevel - 1) + 1);
+      }
+    }
+    return acyclic;
+  }
+
+  Visit open(int32_t node) {
+    level_[num_inputs_ + node] = kOpen;
+    return {node, 0, link_start_[node]};
+  }
+
+  void sort_nodes(Part<T>& part) {
+    int32_t deepest = -1;
+    for (int32_t node : live_) deepest = std::max(deepest, level_[num_inputs_ + node]);
+    level_count_.assign(deepest + 2, 0);
+    for (int32_t node : live_) ++level_count_[level_[num_inputs_ + node] + 1];
+    for (int32_t l = 0; l <= deepest; ++l) level_count_[l + 1] += level_count_[l];
+    reserve(order_, static_cast<int32_t>(live_.size()));
+    for (int32_t node : live_) {
+      const int64_t gene = first_node_ + node;
+      const uint64_t function = (uint64_t{p_.aggregation[gene]} << 8) | p_.activation[gene];
+      const uint64_t degree = static_cast<uint32_t>(link_start_[node + 1] - link_start_[node]);
+      order_[level_count_[level_[num_inputs_ + node]]++] = {(function << 32) | degree, node};
+    }
+    const int64_t first_level = part.levels;
+    for (int32_t l = 0, begin = 0; l <= deepest; begin = level_count_[l++]) {
+      if (level_count_[l] == begin) continue;  // only the first level, of nodes without links
+      std::sort(order_.begin() + begin, order_.begin() + level_count_[l]);
+      part.level_end.data[part.levels++] = level_count_[l];
+    }
+    part.num_levels.data[part.genomes] = part.levels - first_level;
+  }
+
+  void write(Part<T>& part, int32_t* output_slot) {
+    const int32_t count = static_cast<int32_t>(live_.size());
+    slot_.resize(num_inputs_ + num_nodes_);
+    for (int32_t k = 0; k < count; ++k) slot_[num_inputs_ + order_[k].node] = num_inputs_ + k;
+    const T* const weight = p_.weight + first_conn_;
+    int32_t* const out_source = part.source.data.get();
+    T* const out_weight = part.weight.data.get();
+    int64_t edge = part.edges, at = part.nodes;
+    for (int32_t k = 0; k < count; ++k, ++at) {
+      const int32_t node = order_[k].node;
+      const int64_t gene = first_node_ + node;
+      part.node_key.data[at] = p_.node_key[gene];
+      part.bias.data[at] = p_.bias[gene];
+      part.response.data[at] = p_.response[gene];
+      part.activation.data[at] = p_.activation[gene];
+      part.aggregation.data[at] = p_.aggregation[gene];
+      const int32_t end = link_start_[node + 1];
+      for (int32_t e = link_start_[node]; e < end; ++e, ++edge) {
+        out_source[edge] = slot_[links_[e].source];
+        out_weight[edge] = weight[links_[e].conn];
+      }
+      part.edge_end.data[at] = edge;
+    }
+    for (int64_t o = 0; o < p_.num_outputs; ++o) {
+      output_slot[o] = level_[num_inputs_ + o] == kCyclic ? -1 : slot_[num_inputs_ + o];
+    }
+    part.num_nodes.data[part.genomes++] = count;
+    part.nodes = at;
+    part.edges = edge;
+  }
+
   template <class E>
-  static void resize(std::vector<E>& v, int32_t size) {
+  static void reserve(std::vector<E>& v, int32_t size) {
     if (v.size() < static_cast<size_t>(size)) v.resize(size);
   }
 
+  static constexpr int32_t kCyclicLevel = 0x7fffffff;  // deeper than any node can be
+
+  const PopulationView<T>& p_;
+  const int32_t num_inputs_;
+  int64_t first_node_ = 0, first_conn_ = 0;
   int32_t num_nodes_ = 0, num_conns_ = 0;
   KeyIndex index_;
-  std::vector<int32_t> in_start_, cursor_, target_, link_source_, link_, by_rank_;
-  std::vector<int32_t> level_, level_count_, level_end_, live_, slot_;
+  std::vector<Link> links_;                                  // by target, in link order
+  std::vector<int32_t> link_start_, cursor_, target_, by_rank_;
+  std::vector<int32_t> level_, slot_;                        // by input or node number
+  std::vector<int32_t> live_, level_count_;
   std::vector<Visit> stack_;
   std::vector<Ordered> order_;
 };
@@ -267,8 +302,8 @@ int64_t chunk_begin(const PopulationView<T>& p, int64_t index, int64_t count) {
 }
 
 template <class E>
-void copy_into(Buffer<E>& out, int64_t at, const std::vector<E>& from) {
-  if (!from.empty()) std::memcpy(out.data.get() + at, from.data(), from.size() * sizeof(E));
+void copy_into(Buffer<E>& out, int64_t at, const Buffer<E>& from, int64_t count) {
+  std::copy(from.data.get(), from.data.get() + count, out.data.get() + at);
 }
 
 }  // namespace
@@ -281,33 +316,25 @@ bool compile_schedule(const PopulationView<T>& p, int threads, const Interrupt::
   const int64_t num_parts =
       std::max<int64_t>(1, std::min(p.num_genomes, std::min<int64_t>(genes / 20000, 64 * threads)));
   std::vector<Part<T>> parts(num_parts);
-  std::vector<GenomeCompiler<T>> compilers(threads);
+  std::vector<GenomeCompiler<T>> compilers(threads, GenomeCompiler<T>(p));
   std::atomic<int64_t> first_cyclic{p.num_genomes};
   out.output_slot = Buffer<int32_t>(p.num_genomes * p.num_outputs);
 
   const bool finished = parallel_for(
       threads, num_parts,
       [&](int worker, int64_t index, Interrupt& interrupt) {
-        Part<T>& part = parts[index];
         const int64_t begin = chunk_begin(p, index, num_parts);
         const int64_t end = chunk_begin(p, index + 1, num_parts);
-        const int64_t nodes = p.node_start[end] - p.node_start[begin];
-        const int64_t conns = p.conn_start[end] - p.conn_start[begin];
-        part.node_key.reserve(nodes);
-        part.edge_end.reserve(nodes);
-        part.bias.reserve(nodes);
-        part.response.reserve(nodes);
-        part.activation.reserve(nodes);
-        part.aggregation.reserve(nodes);
-        part.source.reserve(conns);
-        part.weight.reserve(conns);
+        Part<T>& part = parts[index] =
+            Part<T>(end - begin, p.node_start[end] - p.node_start[begin],
+                    p.conn_start[end] - p.conn_start[begin]);
         for (int64_t g = begin; g < end; ++g) {
           if ((g & 63) == 63 && interrupt.requested()) return;
-          int32_t* slots = out.output_slot.data.get() + g * p.num_outputs;
-          if (!compilers[worker].run(p, g, part, slots)) {
-            int64_t known = first_cyclic.load();
-            while (g < known && !first_cyclic.compare_exchange_weak(known, g)) {
-            }
+          if (compilers[worker].run(g, part, out.output_slot.data.get() + g * p.num_outputs)) {
+            continue;
+          }
+          int64_t known = first_cyclic.load();
+          while (g < known && !first_cyclic.compare_exchange_weak(known, g)) {
           }
         }
       },
@@ -320,10 +347,8 @@ bool compile_schedule(const PopulationView<T>& p, int threads, const Interrupt::
   };
   std::vector<Offsets> at(num_parts + 1);
   for (int64_t i = 0; i < num_parts; ++i) {
-    at[i + 1].genome = at[i].genome + static_cast<int64_t>(parts[i].num_nodes.size());
-    at[i + 1].node = at[i].node + static_cast<int64_t>(parts[i].node_key.size());
-    at[i + 1].edge = at[i].edge + static_cast<int64_t>(parts[i].source.size());
-    at[i + 1].level = at[i].level + static_cast<int64_t>(parts[i].level_end.size());
+    at[i + 1] = {at[i].genome + parts[i].genomes, at[i].node + parts[i].nodes,
+                 at[i].edge + parts[i].edges, at[i].level + parts[i].levels};
   }
   const Offsets total = at[num_parts];
   out.node_start = Buffer<int64_t>(p.num_genomes + 1);
@@ -344,21 +369,21 @@ bool compile_schedule(const PopulationView<T>& p, int threads, const Interrupt::
       [&](int, int64_t index, Interrupt&) {
         Part<T>& part = parts[index];
         const Offsets base = at[index];
-        copy_into(out.node_key, base.node, part.node_key);
-        copy_into(out.bias, base.node, part.bias);
-        copy_into(out.response, base.node, part.response);
-        copy_into(out.activation, base.node, part.activation);
-        copy_into(out.aggregation, base.node, part.aggregation);
-        copy_into(out.source, base.edge, part.source);
-        copy_into(out.weight, base.edge, part.weight);
-        copy_into(out.level_end, base.level, part.level_end);
-        for (size_t i = 0; i < part.edge_end.size(); ++i) {
-          out.edge_start.data[base.node + i + 1] = base.edge + part.edge_end[i];
+        copy_into(out.node_key, base.node, part.node_key, part.nodes);
+        copy_into(out.bias, base.node, part.bias, part.nodes);
+        copy_into(out.response, base.node, part.response, part.nodes);
+        copy_into(out.activation, base.node, part.activation, part.nodes);
+        copy_into(out.aggregation, base.node, part.aggregation, part.nodes);
+        copy_into(out.source, base.edge, part.source, part.edges);
+        copy_into(out.weight, base.edge, part.weight, part.edges);
+        copy_into(out.level_end, base.level, part.level_end, part.levels);
+        for (int64_t i = 0; i < part.nodes; ++i) {
+          out.edge_start.data[base.node + i + 1] = base.edge + part.edge_end.data[i];
         }
         int64_t node = base.node, level = base.level;
-        for (size_t i = 0; i < part.num_nodes.size(); ++i) {
-          out.node_start.data[base.genome + i + 1] = node += part.num_nodes[i];
-          out.level_start.data[base.genome + i + 1] = level += part.num_levels[i];
+        for (int64_t i = 0; i < part.genomes; ++i) {
+          out.node_start.data[base.genome + i + 1] = node += part.num_nodes.data[i];
+          out.level_start.data[base.genome + i + 1] = level += part.num_levels.data[i];
         }
         part = Part<T>();
       },
