@@ -7,16 +7,21 @@
     ├── ShapeError             an array has the wrong shape or type
     ├── OptionError            an argument has a value that is not allowed
     ├── BackendError           a backend was asked for and cannot run here
-    └── FileFormatError        a file is not what its name says, or is damaged
+    ├── FileFormatError        a file is not what its name says, or is damaged
+    ├── ConfigError            a config file has faults; lists all of them
+    ├── FitnessError           fitness has the wrong shape or is not a finite number
+    ├── ExtinctionError        all species died out
+    └── CheckpointError        a checkpoint cannot be read, or does not fit the run
 
-The last four also derive from the built-in exception that callers would
-expect (`ValueError`, `RuntimeError`), so ordinary handlers keep working.
+All of them also derive from the built-in exception that callers would expect
+(`ValueError`, `RuntimeError`), so ordinary handlers keep working.
 """
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from typing import NamedTuple
 
 
 class EvonetError(Exception):
@@ -57,6 +62,54 @@ class BackendError(EvonetError, RuntimeError):
 
 class FileFormatError(EvonetError, ValueError):
     """A file is not what it claims to be, or is damaged."""
+
+
+class ConfigFault(NamedTuple):
+    """One thing that is wrong with a config.
+
+    Attributes:
+        key: The setting as its file spells it, "neat.pop_size" or "[NEAT] pop_size"; "" when
+            the fault is the whole file's.
+        message: A sentence that says what is wrong and names the key.
+        line: Where in the file, counted from 1, or None.
+    """
+
+    key: str
+    message: str
+    line: int | None = None
+
+
+class ConfigError(EvonetError, ValueError):
+    """A config has faults; the message has one line for each.
+
+    Attributes:
+        source: The name of the file.
+        faults: All that is wrong with it.
+    """
+
+    def __init__(self, source: str, faults: Iterable[ConfigFault]) -> None:
+        self.source = source
+        self.faults = tuple(faults)
+        super().__init__("\n".join(map(self._line, self.faults)))
+
+    def __reduce__(self) -> tuple[type[ConfigError], tuple[str, tuple[ConfigFault, ...]]]:
+        return type(self), (self.source, self.faults)
+
+    def _line(self, fault: ConfigFault) -> str:
+        where = "" if fault.line is None else f" (line {fault.line})"
+        return f"{self.source}: {fault.message}{where}"
+
+
+class FitnessError(EvonetError, ValueError):
+    """Fitness has the wrong shape, or that of a genome is not a finite number."""
+
+
+class ExtinctionError(EvonetError, RuntimeError):
+    """All species stagnated and died out."""
+
+
+class CheckpointError(EvonetError, ValueError):
+    """A checkpoint cannot be read, or does not fit the run that should go on from it."""
 
 
 def did_you_mean(name: str, allowed: Iterable[str]) -> str:

@@ -5,8 +5,10 @@
 
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
 #define EVONET_FN __host__ __device__ __forceinline__
+#define EVONET_METHOD __host__ __device__ __forceinline__
 #else
 #define EVONET_FN static inline __attribute__((always_inline))
+#define EVONET_METHOD inline __attribute__((always_inline))
 #if defined(__SSE2__)
 #define EVONET_X86
 #include <immintrin.h>
@@ -184,6 +186,14 @@ EVONET_FN auto fused(A a, B b, C c) {
   using T = decltype(a * b + c);
   static_assert(kIsFloat<T>, "float64 never fuses");
   return fused_lanes(all<T>(a), all<T>(b), all<T>(c));
+}
+
+EVONET_FN float square_root(float x) {
+#if defined(__CUDA_ARCH__)
+  return __fsqrt_rn(x);
+#else
+  return __builtin_sqrtf(x);
+#endif
 }
 
 // Float32 multiplies and adds in one rounding; float64 in two, as neat-python does.

@@ -380,20 +380,30 @@ def live_connections(population: Population, genome: int) -> int:
 
 
 @pytest.mark.parametrize("feed_forward", [True, False])
-@pytest.mark.parametrize("connections", [200, 100, 48])
-def test_all_random_connections_matter_to_an_output(feed_forward: bool, connections: int) -> None:
+@pytest.mark.parametrize(("nodes", "connections"), [(50, 200), (50, 100), (50, 48), (10, 50)])
+def test_all_random_connections_matter_to_an_output(
+    feed_forward: bool, nodes: int, connections: int
+) -> None:
     """48 hidden nodes need 48 connections to be read; then the whole network is alive."""
     population = Population.random(
-        20, 5, 2, num_nodes=50, num_connections=connections, feed_forward=feed_forward
+        20, 5, 2, num_nodes=nodes, num_connections=connections, feed_forward=feed_forward
     )
     for i in range(20):
         assert live_connections(population, i) == connections
 
 
-def test_all_random_nodes_read_something() -> None:
-    population = Population.random(20, 5, 2, num_nodes=50, num_connections=98)
+def test_a_tight_budget_goes_to_being_read_before_reading() -> None:
+    population = Population.random(50, 1, 1, num_nodes=5, num_connections=4)
+    for i in range(50):
+        assert {link.source for link in population[i].connections} == {1, 2, 3, 4}
+        assert live_connections(population, i) == 4
+
+
+@pytest.mark.parametrize(("nodes", "connections"), [(50, 98), (10, 18), (5, 8)])
+def test_all_random_nodes_read_something(nodes: int, connections: int) -> None:
+    population = Population.random(50, 5, 2, num_nodes=nodes, num_connections=connections)
     for genome in population:
-        assert {link.target for link in genome.connections} == set(range(50))
+        assert {link.target for link in genome.connections} == set(range(nodes))
 
 
 def test_recurrent_random_networks_have_loops() -> None:

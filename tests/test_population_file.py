@@ -295,6 +295,14 @@ def test_settings_and_tensors_of_any_format_come_back(tmp_path: Path) -> None:
         np.testing.assert_array_equal(again[name], array, strict=True)
 
 
+def test_a_changed_shape_does_not_match_the_checksum(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    write_tensors(path, "evonet.test", 1, {}, {"a": np.zeros((2, 3))})
+    path.write_bytes(path.read_bytes().replace(b"[2,3]", b"[3,2]"))
+    with pytest.raises(FileFormatError, match="do not match its checksum"):
+        read_tensors(path, "evonet.test", 1, ["a"])
+
+
 # Failing disks.
 
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from strategies import populations
 
 from evonet.errors import GenomeError, OptionError, ShapeError, UnknownFunctionError
+from evonet.gene_checks import TABLE
 from evonet.gene_layout import ARRAYS
 from evonet.population import Population
 from evonet.validation import PART, check_population
@@ -121,8 +122,13 @@ GENE_FAULTS = [
 ]
 
 
+@pytest.mark.parametrize("table", [1, TABLE])
 @pytest.mark.parametrize(("changes", "genome", "message"), GENE_FAULTS)
-def test_a_bad_gene_is_named(changes: dict[str, Any], genome: int, message: str) -> None:
+def test_a_bad_gene_is_named(
+    changes: dict[str, Any], genome: int, message: str, table: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether the ends of all genomes are looked up at once, or one genome after the other."""
+    monkeypatch.setattr("evonet.gene_checks.TABLE", table)
     with pytest.raises(GenomeError, match=re.escape(message)) as caught:
         built_with(**changes)
     assert caught.value.genome == genome
@@ -226,6 +232,11 @@ def test_a_connection_of_a_genome_without_nodes_dangles() -> None:
         GenomeError, match=r"target 0 is not a node of this genome. It has no nodes"
     ):
         Population.from_genes(1, 0, [([], [(-1, 0, 1.0)])])
+
+
+def test_without_outputs_even_node_0_may_dangle() -> None:
+    with pytest.raises(GenomeError, match=r"connection \(0, 3\): source 0 is not a node"):
+        Population.from_genes(1, 0, [([3], [(0, 3, 1.0)])])
 
 
 def test_the_list_of_nodes_in_a_message_is_short() -> None:

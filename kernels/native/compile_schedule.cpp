@@ -301,11 +301,6 @@ int64_t chunk_begin(const PopulationView<T>& p, int64_t index, int64_t count) {
   return low;
 }
 
-template <class E>
-void copy_into(Buffer<E>& out, int64_t at, const Buffer<E>& from, int64_t count) {
-  std::copy(from.data.get(), from.data.get() + count, out.data.get() + at);
-}
-
 }  // namespace
 
 template <class T>

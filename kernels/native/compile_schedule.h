@@ -2,8 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 
+#include "native/buffer.h"
 #include "native/thread_pool.h"
 
 namespace evonet {
@@ -26,16 +26,6 @@ struct PopulationView {
   const T* weight;
   const bool* enabled;
   const int32_t* rank;
-};
-
-// Memory that is not touched before it is filled.
-template <class E>
-struct Buffer {
-  std::unique_ptr<E[]> data;
-  int64_t size = 0;
-
-  Buffer() = default;
-  explicit Buffer(int64_t size) : data(new E[size]), size(size) {}
 };
 
 template <class T>

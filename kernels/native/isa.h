@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "native/evolution.h"
 #include "native/schedule_view.h"
 #include "native/thread_pool.h"
 
@@ -44,6 +45,7 @@ struct IsaKernels {
   // num_links values.
   void (*aggregate)(int id, const T* weights, const T* values, const int32_t* source,
                     int64_t num_links, T* scratch, T* out);
+  EvolutionKernels<T> evolution;
 };
 
 struct Isa {

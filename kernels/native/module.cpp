@@ -1,7 +1,5 @@
 // module.cpp: the Python face of the native kernels. Arrays are checked for type and layout here,
 // for meaning in Python; the GIL is released while kernels run.
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -16,78 +14,17 @@
 #include <tuple>
 #include <vector>
 
+#include "native/bindings.h"
 #include "native/compile_schedule.h"
 #include "native/isa.h"
 #include "native/sample_blocks.h"
 #include "native/thread_pool.h"
 
-namespace nb = nanobind;
 using namespace nb::literals;
 
 namespace evonet {
 
-extern const Isa isa_baseline;
-#if defined(EVONET_X86_LEVELS)
-extern const Isa isa_v3, isa_v4;
-#endif
-
 namespace {
-
-// What this processor can run, slowest first.
-const std::vector<const Isa*>& usable_isas() {
-  static const std::vector<const Isa*> isas = [] {
-    std::vector<const Isa*> found{&isa_baseline};
-#if defined(EVONET_X86_LEVELS)
-    __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-        __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2")) {
-      found.push_back(&isa_v3);
-      if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-          __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
-          __builtin_cpu_supports("avx512cd")) {
-        found.push_back(&isa_v4);
-      }
-    }
-#endif
-    return found;
-  }();
-  return isas;
-}
-
-const Isa& find_isa(const std::string& name) {
-  for (const Isa* isa : usable_isas()) {
-    if (name == isa->name) return *isa;
-  }
-  throw nb::value_error(("this processor has no SIMD level " + name).c_str());
-}
-
-// Lets Ctrl-C through: true when Python has an exception pending.
-bool python_signal() {
-  nb::gil_scoped_acquire gil;
-  return PyErr_CheckSignals() != 0;
-}
-
-// Runs work without the GIL; if a signal stopped it, raises what the handler raised.
-template <class Work>
-void run_interruptibly(Work&& work) {
-  bool finished;
-  {
-    nb::gil_scoped_release release;
-    finished = work();
-  }
-  if (!finished) throw nb::python_error();
-}
-
-template <class E>
-using In = nb::ndarray<const E, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
-template <class E>
-nb::object to_numpy(Buffer<E>& buffer, std::vector<size_t> shape = {}) {
-  if (shape.empty()) shape = {static_cast<size_t>(buffer.size)};
-  E* data = buffer.data.release();
-  nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<E*>(p); });
-  return nb::cast(nb::ndarray<nb::numpy, E>(data, shape.size(), shape.data(), owner));
-}
 
 template <class T>
 std::pair<nb::dict, int64_t> compile(int64_t num_inputs, int64_t num_outputs,
@@ -347,4 +284,5 @@ NB_MODULE(_native, m) {
   bind_functions<double>(m);
   bind_forward<float>(m, "Forward32");
   bind_forward<double>(m, "Forward64");
+  bind_evolution(m);
 }

@@ -1,0 +1,200 @@
+"""Config: frozen dataclasses, read from TOML or from neat-python's INI files.
+
+    config = Config.load("xor.toml")
+    config.genome.weight.mutate_power
+    config = config.replace({"neat.pop_size": 500, "genome.weight_mutate_power": 0.3})
+
+A config that exists is valid: every way to make one checks all of it, and an error lists all
+faults at once.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import os
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar, Final, Literal
+
+from evonet.config_connection import InitialConnection
+from evonet.config_draft import Draft, draft_tables
+from evonet.config_file import guess_format, read_text
+from evonet.config_genes import BoolGene, ChoiceGene, FloatGene
+from evonet.config_ini import draft_ini
+from evonet.config_parts import Genome, Neat, Reproduction, Run, Speciation, Stagnation
+from evonet.config_rules import Conflict, printable
+from evonet.config_schema import Part, build, check, flatten, settings
+from evonet.config_task import Table, thaw
+from evonet.config_toml import line_keys, parse, write
+from evonet.errors import ConfigError
+
+__all__ = [
+    "BoolGene",
+    "ChoiceGene",
+    "Config",
+    "FloatGene",
+    "Genome",
+    "InitialConnection",
+    "Neat",
+    "Reproduction",
+    "Run",
+    "Speciation",
+    "Stagnation",
+]
+
+# The order of tables in a file.
+TABLES: Final = ("task", "run", "neat", "genome", "speciation", "stagnation", "reproduction")
+# The tables that decide what evolution does with a fitness.
+EVOLUTION: Final = TABLES[2:]
+
+
+@dataclass(frozen=True, slots=True)
+class Config(Part):
+    """All settings of a run.
+
+    Attributes:
+        run: How a run is carried out.
+        neat: The population, and when evolution is done.
+        genome: What genomes look like, how far apart they are, and how they mutate.
+        speciation: How genomes are divided into species.
+        stagnation: Which species die out.
+        reproduction: How many children each species has, and who are the parents.
+        task: What to evolve on; the task itself says what it may hold.
+    """
+
+    run: Run = field(default=Run())
+    neat: Neat = field(default=Neat())
+    genome: Genome = field(default=Genome())
+    speciation: Speciation = field(default=Speciation())
+    stagnation: Stagnation = field(default=Stagnation())
+    reproduction: Reproduction = field(default=Reproduction())
+    task: Mapping[str, object] = Table()
+
+    joint: ClassVar[str] = "."
+    conflicts: ClassVar[tuple[Conflict, ...]] = (
+        Conflict(
+            ("reproduction.elitism", "neat.pop_size"),
+            lambda elitism, pop_size: elitism > pop_size,
+            "must not exceed the population, {1}.",
+        ),
+        Conflict(
+            ("reproduction.min_species_size", "neat.pop_size"),
+            lambda size, pop_size: size > pop_size,
+            "must not exceed the population, {1}.",
+        ),
+        Conflict(
+            ("speciation.target_num_species", "neat.pop_size"),
+            lambda target, pop_size: target is not None and target > pop_size,
+            "must not exceed the population, {1}.",
+        ),
+    )
+
+    def __post_init__(self) -> None:
+        Part.__post_init__(self)
+        if not isinstance(self.task, Table):
+            draft = draft_tables({"task": self.task}, {})
+            if draft.faults:
+                raise ConfigError("Config", draft.faults)
+            object.__setattr__(self, "task", draft.task)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Config:
+        """Reads a TOML file, or a neat-python INI file.
+
+        The ending .toml means TOML; .ini, .cfg and no ending mean INI; others are told by what
+        is in the file.
+
+        Raises:
+            ConfigError: The file has faults; lists all of them.
+            FileNotFoundError: There is no such file.
+        """
+        source = printable(os.fspath(path))
+        text = read_text(path, source)
+        form = guess_format(os.fspath(path), text)
+        return cls.loads(text, form, source=source)
+
+    @classmethod
+    def loads(
+        cls, text: str, format: Literal["toml", "ini"] = "toml", *, source: str = "config"
+    ) -> Config:
+        """Reads the text of a file.
+
+        Args:
+            text: TOML, or what neat-python reads.
+            format: Which of them.
+            source: What errors call the file.
+
+        Raises:
+            ConfigError: The text has faults; lists all of them.
+        """
+        if format == "ini":
+            return cls._finish(draft_ini(text, settings(cls)), source)
+        tables, faults = parse(text)
+        if tables is None:
+            raise ConfigError(source, faults)
+        keys = line_keys(text.split("\n"))
+        lines = {key: number for number, key in reversed([*enumerate(keys, 1)]) if key}
+        draft = Draft(faults=faults, unreadable={fault.key for fault in faults}, lines=lines)
+        return cls._finish(draft_tables(tables, settings(cls), draft), source)
+
+    @classmethod
+    def from_dict(cls, tables: Mapping[str, object], *, source: str = "config") -> Config:
+        """Reads tables such as `to_dict` gives; what they leave out has its default.
+
+        Raises:
+            ConfigError: The tables have faults; lists all of them.
+        """
+        return cls._finish(draft_tables(tables, settings(cls)), source)
+
+    @classmethod
+    def _finish(cls, draft: Draft, source: str) -> Config:
+        defaults = {name: own.default for name, own in settings(cls).items()}
+        values = {n: v for n, v in (defaults | draft.values).items() if n not in draft.unreadable}
+        good, faults = check(cls, values, draft.spell)
+        draft.faults += faults
+        if draft.faults:
+            raise ConfigError(source, draft.sorted_faults())
+        if draft.ignored:
+            lines = (f"{source}: {line}" for line in draft.ignored)
+            warnings.warn("\n".join(lines), stacklevel=4)
+        return dataclasses.replace(build(cls, good), task=draft.task)
+
+    def replace(self, changes: Mapping[str, object] | None = None, /, **more: object) -> Config:
+        """Copies the config with some settings changed.
+
+        Args:
+            changes: Settings by the names that a TOML file has for them, such as
+                "neat.pop_size" or "genome.bias_mutate_rate", with their new values.
+            **more: More of them.
+
+        Raises:
+            ConfigError: A name is not a setting, or a value does not fit; lists all faults.
+        """
+        tables = self.to_dict()
+        for name, value in {**(changes or {}), **more}.items():
+            table, _, key = name.partition(".")
+            tables.setdefault(table, {})[key] = value
+        return self.from_dict(tables)
+
+    def to_dict(self) -> dict[str, dict[str, object]]:
+        """Gives all tables as plain values; what is None is left out."""
+        tables: dict[str, dict[str, object]] = {name: {} for name in TABLES}
+        tables["task"].update((key, thaw(value)) for key, value in self.task.items())
+        for name, value in flatten(self).items():
+            table, _, key = name.partition(".")
+            if isinstance(value, InitialConnection):
+                value = str(value)
+            if value is not None:
+                tables[table][key] = thaw(value)
+        return tables
+
+    def to_toml(self) -> str:
+        """Writes all settings as TOML, always in the same way; `loads` gives an equal config."""
+        return write(self.to_dict())
+
+    def digest(self) -> str:
+        """Names by a SHA-256 all that decides what evolution does, so not the run or the task."""
+        tables = self.to_dict()
+        return hashlib.sha256(write({t: tables[t] for t in EVOLUTION}).encode()).hexdigest()

@@ -1,0 +1,121 @@
+"""How each kind of gene begins and mutates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Final, Literal
+
+from evonet.config_rules import (
+    FALSE,
+    TRUE,
+    Conflict,
+    FunctionName,
+    FunctionNames,
+    InitType,
+    Real,
+    Spelled,
+)
+from evonet.config_schema import Part, setting
+from evonet.functions import ACTIVATION_IDS, AGGREGATION_IDS
+
+PROBABILITY: Final = Real(0.0, 1.0)
+NOT_NEGATIVE: Final = Real(0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class FloatGene(Part):
+    """How a real-valued gene begins and mutates.
+
+    Attributes:
+        init_mean: Mean of the first value.
+        init_stdev: Its standard deviation; a uniform draw spans twice that to either side.
+        init_type: Distribution of the first value.
+        replace_rate: Probability of drawing it anew.
+        mutate_rate: Probability of adding a Gaussian. It comes first: where both rates exceed 1
+            together, fewer values are drawn anew.
+        mutate_power: Standard deviation of that Gaussian.
+        max_value: The value never exceeds this.
+        min_value: The value never falls below this.
+    """
+
+    init_mean: float = setting(Real(), 0.0)
+    init_stdev: float = setting(NOT_NEGATIVE, 1.0)
+    init_type: Literal["gaussian", "uniform"] = setting(InitType(), "gaussian")
+    replace_rate: float = setting(PROBABILITY, 0.1)
+    mutate_rate: float = setting(PROBABILITY, 0.7)
+    mutate_power: float = setting(NOT_NEGATIVE, 0.5)
+    max_value: float = setting(Real(), 30.0)
+    min_value: float = setting(Real(), -30.0)
+
+    conflicts: ClassVar[tuple[Conflict, ...]] = (
+        Conflict(
+            ("min_value", "max_value"),
+            lambda least, most: least > most,
+            "must not exceed the largest value, {1}.",
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ChoiceGene(Part):
+    """How a gene that names a function begins and mutates.
+
+    Attributes:
+        default: The first value; "random" picks one of the options.
+        options: What mutation picks from; a name that is repeated is picked more often.
+        mutate_rate: Probability of picking anew.
+    """
+
+    default: str
+    options: tuple[str, ...]
+    mutate_rate: float = setting(PROBABILITY, 0.0)
+
+    conflicts: ClassVar[tuple[Conflict, ...]] = (
+        Conflict(
+            ("default", "options"),
+            lambda default, options: default != "random" and default not in options,
+            "must be among the options, {1}.",
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ActivationGene(ChoiceGene):
+    """The activation of a node, one of `evonet.functions.ACTIVATIONS`."""
+
+    default: str = setting(FunctionName(ACTIVATION_IDS), "sigmoid")
+    options: tuple[str, ...] = setting(FunctionNames(ACTIVATION_IDS), ("sigmoid",))
+
+
+@dataclass(frozen=True, slots=True)
+class AggregationGene(ChoiceGene):
+    """The aggregation of a node, one of `evonet.functions.AGGREGATIONS`."""
+
+    default: str = setting(FunctionName(AGGREGATION_IDS), "sum")
+    options: tuple[str, ...] = setting(FunctionNames(AGGREGATION_IDS), ("sum",))
+
+
+@dataclass(frozen=True, slots=True)
+class BoolGene(Part):
+    """How the enabled flag of a connection begins and mutates.
+
+    Attributes:
+        default: The first value; "random" tosses a coin.
+        mutate_rate: Probability of tossing a coin anew.
+        rate_to_true_add: Added to that probability while the flag is false.
+        rate_to_false_add: Added to it while the flag is true.
+    """
+
+    default: bool | Literal["random"] = setting(
+        Spelled(
+            {
+                **dict.fromkeys(TRUE, True),
+                **dict.fromkeys(FALSE, False),
+                **dict.fromkeys(("random", "none"), "random"),
+            }
+        ),
+        True,
+    )
+    mutate_rate: float = setting(PROBABILITY, 0.01)
+    rate_to_true_add: float = setting(Real(-1.0, 1.0), 0.0)
+    rate_to_false_add: float = setting(Real(-1.0, 1.0), 0.0)

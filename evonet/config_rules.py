@@ -1,0 +1,314 @@
+"""What a setting may be: one rule per kind of value.
+
+A rule does two things. `parse` turns the text of an INI file into the value that TOML would have
+given; `check` accepts or refuses that value, whichever file it came from. Both refuse by raising
+`RefusedError` with the end of a sentence, such as "must be at least 1."; the caller knows the key.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final, Generic, Literal, NamedTuple, TypeVar
+
+from evonet.errors import did_you_mean
+
+T = TypeVar("T")
+
+# The most of anything that is counted: what the packed arrays' 32-bit counts can hold.
+MOST: Final = 2**31 - 1
+
+TRUE: Final = ("true", "yes", "on", "1")
+FALSE: Final = ("false", "no", "off", "0")
+
+
+class RefusedError(ValueError):
+    """A rule refuses a value; the message is the end of a sentence."""
+
+
+class Rule(Generic[T]):
+    """Accepts or refuses the value of one setting."""
+
+    def parse(self, text: str) -> object:
+        """Turns the text of an INI file into a value for `check`.
+
+        Raises:
+            RefusedError: The text does not spell a value of this kind.
+        """
+        return text
+
+    def check(self, value: object) -> T:
+        """Returns the value in its one canonical form.
+
+        Raises:
+            RefusedError: The value has the wrong type or is out of range.
+        """
+        raise NotImplementedError
+
+
+class Whole(Rule[int]):
+    """A whole number between two bounds, both allowed."""
+
+    def __init__(self, least: int = 0, most: int = MOST) -> None:
+        self.least = least
+        self.most = most
+
+    def parse(self, text: str) -> object:
+        """Reads what Python's `int` reads."""
+        try:
+            return int(text)
+        except ValueError:
+            raise RefusedError("must be a whole number.") from None
+
+    def check(self, value: object) -> int:
+        """Refuses booleans, fractions and numbers out of range."""
+        if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+            raise RefusedError("must be a whole number.")
+        if not self.least <= value <= self.most:
+            raise RefusedError(f"must be between {self.least} and {self.most}.")
+        return int(value)
+
+
+class Real(Rule[float]):
+    """A finite number.
+
+    Args:
+        least: The smallest that is allowed.
+        most: The largest that is allowed.
+        above: Where the allowed numbers begin, itself excluded.
+    """
+
+    def __init__(
+        self, least: float | None = None, most: float | None = None, *, above: float | None = None
+    ) -> None:
+        self.least = least
+        self.most = most
+        self.above = above
+
+    def parse(self, text: str) -> object:
+        """Reads what Python's `float` reads."""
+        try:
+            return float(text)
+        except ValueError:
+            raise RefusedError("must be a number.") from None
+
+    def check(self, value: object) -> float:
+        """Accepts whole numbers too; refuses booleans, infinities and NaN."""
+        if isinstance(value, bool) or not isinstance(value, numbers.Real):
+            raise RefusedError("must be a number.")
+        try:
+            number = float(value) + 0.0  # -0.0 becomes 0.0: equal configs are written alike
+        except OverflowError:
+            number = math.inf
+        if not math.isfinite(number):
+            raise RefusedError("must be a finite number.")
+        if (
+            (self.least is not None and number < self.least)
+            or (self.most is not None and number > self.most)
+            or (self.above is not None and number <= self.above)
+        ):
+            raise RefusedError(f"must be {self._range()}.")
+        return number
+
+    def _range(self) -> str:
+        if self.least is not None and self.most is not None:
+            return f"between {self.least:g} and {self.most:g}"
+        bounds = {"at least": self.least, "above": self.above, "at most": self.most}
+        return " and ".join(f"{word} {b:g}" for word, b in bounds.items() if b is not None)
+
+
+class Flag(Rule[bool]):
+    """True or false."""
+
+    def parse(self, text: str) -> object:
+        """Reads the spellings of Python's configparser."""
+        if text.lower() not in TRUE + FALSE:
+            raise RefusedError("must be True or False.")
+        return text.lower() in TRUE
+
+    def check(self, value: object) -> bool:
+        """Accepts booleans only."""
+        if not isinstance(value, bool):
+            raise RefusedError("must be true or false.")
+        return value
+
+
+class OneOf(Rule[Any]):
+    """One word of a list, spelled exactly."""
+
+    def __init__(self, *words: str) -> None:
+        self.words = words
+
+    def check(self, value: object) -> str:
+        """Names the nearest word when it refuses."""
+        if not (isinstance(value, str) and value in self.words):
+            raise RefusedError(f"is not a choice. {nearest(value, self.words)}")
+        return str(value)
+
+
+class Spelled(Rule[Any]):
+    """A value that has several spellings, in upper or lower case.
+
+    Args:
+        values: Every spelling with what it means, and among the meanings their own spellings.
+    """
+
+    def __init__(self, values: Mapping[str, T]) -> None:
+        self.values = values
+
+    def check(self, value: object) -> Any:
+        """Reads a boolean as the word "true" or "false"."""
+        word = str(value).lower() if isinstance(value, (bool, str)) else None
+        if word not in self.values:
+            words = dict.fromkeys(str(v).lower() for v in self.values.values())
+            raise RefusedError(f"is not a choice. {nearest(value, words)}")
+        return self.values[word]
+
+
+class Or(Rule[Any]):
+    """Words that stand for a value of their own, beside what another rule accepts.
+
+    Args:
+        rule: The other rule.
+        words: What each word means. A meaning of None is what a file leaves out.
+    """
+
+    def __init__(self, rule: Rule[Any], words: Mapping[str, str | None]) -> None:
+        self.rule = rule
+        self.words = words
+
+    def parse(self, text: str) -> object:
+        """Leaves the words for `check`."""
+        return text if text.lower() in self.words else self.rule.parse(text)
+
+    def check(self, value: object) -> Any:
+        """Looks for words and their meanings first."""
+        if value is None and None in self.words.values():
+            return None
+        if isinstance(value, str) and value.lower() in self.words:
+            return self.words[value.lower()]
+        try:
+            return self.rule.check(value)
+        except RefusedError as refusal:
+            words = " or ".join(f'"{word}"' for word in self.words)
+            raise RefusedError(f"{str(refusal)[:-1]}, or {words}.") from None
+
+
+class Maybe(Rule[Any]):
+    """What another rule accepts, or None, which a file can only express by leaving it out."""
+
+    def __init__(self, rule: Rule[Any]) -> None:
+        self.rule = rule
+
+    def parse(self, text: str) -> object:
+        """Reads what the other rule reads."""
+        return self.rule.parse(text)
+
+    def check(self, value: object) -> Any:
+        """Passes None."""
+        return None if value is None else self.rule.check(value)
+
+
+class FunctionNames(Rule[tuple[str, ...]]):
+    """Names of registered functions, at least one; repeating a name makes it likelier.
+
+    Args:
+        known: All registered names.
+    """
+
+    def __init__(self, known: Iterable[str]) -> None:
+        self.known = known
+
+    def parse(self, text: str) -> object:
+        """Splits at white space."""
+        return text.split()
+
+    def check(self, value: object) -> tuple[str, ...]:
+        """Names the first name that nobody registered."""
+        if not isinstance(value, (list, tuple)):
+            raise RefusedError("must be a list of names.")
+        if not value:
+            raise RefusedError("must not be empty.")
+        for name in value:
+            if not isinstance(name, str) or name not in self.known:
+                raise RefusedError(
+                    f"holds {show(name)}, which is not a function. {nearest(name, self.known)}"
+                )
+        return tuple(value)
+
+
+class FunctionName(Rule[str]):
+    """The name of a registered function, or "random" for any of the options.
+
+    Args:
+        known: All registered names.
+    """
+
+    def __init__(self, known: Iterable[str]) -> None:
+        self.known = known
+
+    def check(self, value: object) -> str:
+        """Reads "none" as "random", as neat-python does."""
+        if value in ("random", "none"):
+            return "random"
+        if not isinstance(value, str) or value not in self.known:
+            raise RefusedError(f"is not a function. {nearest(value, [*self.known, 'random'])}")
+        return value
+
+
+class InitType(Rule[Literal["gaussian", "uniform"]]):
+    """How gene values are first drawn."""
+
+    def check(self, value: object) -> Literal["gaussian", "uniform"]:
+        """Looks for a word within the value, as neat-python does."""
+        text = value.lower() if isinstance(value, str) else ""
+        if "gauss" in text or "normal" in text:
+            return "gaussian"
+        if "uniform" in text:
+            return "uniform"
+        raise RefusedError(f"is not a choice. {nearest(value, ('gaussian', 'normal', 'uniform'))}")
+
+
+class Conflict(NamedTuple):
+    """A combination of settings that is impossible though each is fine alone.
+
+    Attributes:
+        keys: The settings, the one to blame first.
+        clash: Whether their values conflict.
+        message: The end of a sentence, with {0}, {1}, ... for the values.
+    """
+
+    keys: tuple[str, ...]
+    clash: Callable[..., bool]
+    message: str
+
+
+def show(value: object) -> str:
+    """Quotes a value for a message: on one line, and not too long."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int) and abs(value) >= 10**60:
+        return "a huge number"  # str() itself refuses the very longest
+    if isinstance(value, Mapping):
+        return "a table"
+    if isinstance(value, (list, tuple)):
+        inner = ", ".join(show(item) for item in value[:8])
+        text = f"[{inner}{', ...' if len(value) > 8 else ''}]"
+    elif isinstance(value, str):
+        text = '"' + printable(value[:100]) + '"'
+    else:
+        text = printable(repr(value))
+    return text if len(text) <= 100 else text[:97] + "..."
+
+
+def printable(text: str) -> str:
+    """Escapes line ends and other characters that would garble a message."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
+def nearest(value: object, allowed: Iterable[str]) -> str:
+    """Ends a message with the nearest allowed name, or all of them."""
+    return did_you_mean(str(value)[:100] if isinstance(value, str) else "", allowed)

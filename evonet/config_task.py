@@ -1,0 +1,95 @@
+"""The [task] table: kept as it is, read-only, for the task itself to understand."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from evonet.config_rules import printable, show
+from evonet.errors import ConfigFault
+
+# Tables and lists within each other; deeper ones are mischief and would exhaust the stack.
+MOST_LEVELS: Final = 16
+
+
+class Table(Mapping[str, object]):
+    """A read-only mapping whose tables and lists are read-only too.
+
+    Args:
+        values: What it holds. Use `freeze` for values that nobody checked.
+    """
+
+    __slots__ = ("_values",)
+
+    def __init__(self, values: Mapping[str, object] | None = None) -> None:
+        self._values = dict(values or {})
+
+    def __getitem__(self, key: str) -> object:
+        return self._values[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self._values.items()))
+
+    def __repr__(self) -> str:
+        return f"Table({self._values!r})"
+
+
+def freeze(value: object, name: str, faults: list[ConfigFault], level: int = 0) -> object:
+    """Copies what TOML can express into read-only form.
+
+    Args:
+        value: A string, number, boolean, list or mapping.
+        name: What messages call it.
+        faults: Gains all that TOML cannot express.
+        level: How many tables and lists are around it.
+
+    Returns:
+        Lists as tuples, mappings as `Table`.
+    """
+    problem = None
+    if level > MOST_LEVELS:
+        problem = f"is nested too deeply. Allowed: {MOST_LEVELS} levels"
+    elif isinstance(value, Mapping):
+        for key in value:
+            if not isinstance(key, str) or not _encodes(key):
+                faults.append(ConfigFault(name, f"{name} has the key {show(key)}. Expected text."))
+        return Table(
+            {
+                str(key): freeze(inner, f"{name}.{printable(str(key))}", faults, level + 1)
+                for key, inner in value.items()
+            }
+        )
+    elif isinstance(value, (list, tuple)):
+        return tuple(freeze(inner, name, faults, level + 1) for inner in value)
+    elif isinstance(value, float):
+        if not math.isfinite(value):
+            problem = f"= {value} must be finite"
+    elif isinstance(value, str):
+        if not _encodes(value):
+            problem = f"= {show(value)} must be valid Unicode"
+    elif not isinstance(value, int):
+        found = type(value).__name__
+        problem = f"is a {found}. Expected a string, number, boolean, list or table"
+    if problem:
+        faults.append(ConfigFault(name, f"{name} {problem}."))
+    return value
+
+
+def thaw(value: object) -> object:
+    """Copies a read-only value into plain dicts and lists."""
+    if isinstance(value, Mapping):
+        return {key: thaw(inner) for key, inner in value.items()}
+    if isinstance(value, tuple):
+        return [thaw(inner) for inner in value]
+    return value
+
+
+def _encodes(text: str) -> bool:
+    return not any("\ud800" <= c <= "\udfff" for c in text)

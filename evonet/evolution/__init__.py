@@ -1,0 +1,8 @@
+"""Evolution: NEAT as ask and tell, and the loop on top."""
+
+from __future__ import annotations
+
+from evonet.evolution.neat import NEAT, Best
+from evonet.evolution.species import Species
+
+__all__ = ["NEAT", "Best", "Species"]

@@ -1,0 +1,256 @@
+// A generation in three steps:
+//   1. workers breed chunks of children into buffers of their own, noting structural mutations;
+//   2. one pass in child order hands out node keys and innovation numbers, equal ones for equal
+//      mutations, so the numbers do not depend on the threads;
+//   3. workers put the numbers in and join the chunks.
+#include "native/breed.h"
+
+#include <array>
+#include <unordered_map>
+#include <vector>
+
+namespace evonet {
+namespace {
+
+constexpr long long kPending = 1LL << 62;  // kPendingNode of breeding.h
+
+template <class T>
+struct Part {
+  GeneBuffers<T> genes;
+  std::vector<int32_t> num_nodes, num_conns;  // per child
+  std::vector<Request> requests;
+  int64_t nodes = 0, conns = 0;
+
+  Child<T> next_child(int* scratch) {
+    Child<T> child{};
+    child.genes = genes.genes().at(nodes, conns);
+    child.scratch = scratch;
+    return child;
+  }
+
+  void append(const Child<T>& child) {
+    num_nodes.push_back(child.num_nodes);
+    num_conns.push_back(child.num_conns);
+    requests.push_back(child.request);
+    nodes += child.num_nodes;
+    conns += child.num_conns;
+  }
+};
+
+// The numbers that one child's structural mutations were given.
+struct Given {
+  long long node = 0, before = 0, behind = 0, added = 0;
+};
+
+struct PairHash {
+  size_t operator()(const std::array<long long, 2>& pair) const {
+    uint64_t h = static_cast<uint64_t>(pair[0]) * 0x9E3779B97F4A7C15u;
+    h = (h ^ (h >> 29) ^ static_cast<uint64_t>(pair[1])) * 0xBF58476D1CE4E5B9u;
+    return h ^ (h >> 32);
+  }
+};
+
+class Registry {
+ public:
+  explicit Registry(Numbers& numbers) : numbers_(numbers) {}
+
+  Given give(const Request& request) {
+    Given given;
+    if (request.split >= 0) {
+      const auto [at, fresh] = splits_.try_emplace(request.split);
+      if (fresh) {
+        at->second.node = numbers_.node_key++;
+        at->second.before = numbers_.innovation++;
+        at->second.behind = numbers_.innovation++;
+      }
+      given = at->second;
+    }
+    if (request.target >= 0) {
+      const auto real = [&](long long key) { return key == kPending ? given.node : key; };
+      const auto [at, fresh] =
+          added_.try_emplace({real(request.source), real(request.target)}, numbers_.innovation);
+      numbers_.innovation += fresh;
+      given.added = at->second;
+    }
+    return given;
+  }
+
+ private:
+  Numbers& numbers_;
+  std::unordered_map<long long, Given> splits_;
+  std::unordered_map<std::array<long long, 2>, long long, PairHash> added_;
+};
+
+// Replaces what is pending in a child; new connections are its last ones.
+template <class T>
+void put_numbers(const Genes<T>& c, int num_nodes, int num_conns, const Request& request,
+                 const Given& given) {
+  if (num_nodes > 0 && c.node_key[num_nodes - 1] == kPending) c.node_key[num_nodes - 1] = given.node;
+  const int first = num_conns - request.num_new;
+  for (int i = first; i < num_conns; ++i) {
+    if (c.source[i] == request.source && c.target[i] == request.target) {
+      c.innovation[i] = given.added;
+    } else {
+      c.innovation[i] = c.target[i] == kPending ? given.before : given.behind;
+    }
+    if (c.source[i] == kPending) c.source[i] = given.node;
+    if (c.target[i] == kPending) c.target[i] = given.node;
+    for (int j = i; j > first && c.innovation[j] < c.innovation[j - 1]; --j) {
+      std::swap(c.innovation[j], c.innovation[j - 1]);
+      std::swap(c.source[j], c.source[j - 1]);
+      std::swap(c.target[j], c.target[j - 1]);
+      std::swap(c.weight[j], c.weight[j - 1]);
+      std::swap(c.enabled[j], c.enabled[j - 1]);
+    }
+  }
+}
+
+// Runs make(worker, part, index) for all children, then joins the parts.
+template <class T, class Room, class Make>
+bool make_generation(int64_t count, int threads, const Interrupt::Poll& poll, Numbers& numbers,
+                     Offspring<T>& out, const Room& room, const Make& make) {
+  const int64_t num_parts = std::clamp<int64_t>(count / 64, 1, 64 * threads);
+  const auto begin_of = [&](int64_t part) { return count * part / num_parts; };
+  std::vector<Part<T>> parts(num_parts);
+  bool finished = parallel_for(
+      threads, num_parts,
+      [&](int worker, int64_t index, Interrupt& interrupt) {
+        const int64_t begin = begin_of(index), end = begin_of(index + 1);
+        int64_t nodes = 0, conns = 0;
+        for (int64_t i = begin; i < end; ++i) {
+          const auto [child_nodes, child_conns] = room(i);
+          nodes += child_nodes;
+          conns += child_conns;
+        }
+        Part<T>& part = parts[index];
+        part.genes = GeneBuffers<T>(nodes, conns);
+        part.num_nodes.reserve(end - begin);
+        part.num_conns.reserve(end - begin);
+        part.requests.reserve(end - begin);
+        for (int64_t i = begin; i < end; ++i) {
+          if ((i & 63) == 63 && interrupt.requested()) return;
+          make(worker, part, i);
+        }
+      },
+      poll);
+  if (!finished) return false;
+
+  Registry registry(numbers);
+  std::vector<Given> given(count);
+  out.node_start = Buffer<int64_t>(count + 1);
+  out.conn_start = Buffer<int64_t>(count + 1);
+  int64_t* const node_start = out.node_start.data.get();
+  int64_t* const conn_start = out.conn_start.data.get();
+  node_start[0] = conn_start[0] = 0;
+  int64_t child = 0;
+  for (const Part<T>& part : parts) {
+    for (size_t i = 0; i < part.requests.size(); ++i, ++child) {
+      given[child] = registry.give(part.requests[i]);
+      node_start[child + 1] = node_start[child] + part.num_nodes[i];
+      conn_start[child + 1] = conn_start[child] + part.num_conns[i];
+    }
+  }
+
+  out.genes = GeneBuffers<T>(node_start[count], conn_start[count]);
+  out.rank = Buffer<int32_t>(conn_start[count]);
+  return parallel_for(
+      threads, num_parts,
+      [&](int, int64_t index, Interrupt&) {
+        Part<T>& part = parts[index];
+        const int64_t begin = begin_of(index);
+        out.genes.copy(node_start[begin], conn_start[begin], part.genes, part.nodes, part.conns);
+        for (size_t i = 0; i < part.requests.size(); ++i) {
+          const int64_t child = begin + static_cast<int64_t>(i);
+          if (part.requests[i].num_new > 0 || part.requests[i].split >= 0) {
+            put_numbers(out.genes.genes().at(node_start[child], conn_start[child]),
+                        part.num_nodes[i], part.num_conns[i], part.requests[i], given[child]);
+          }
+          for (int64_t e = conn_start[child]; e < conn_start[child + 1]; ++e) {
+            out.rank.data[e] = static_cast<int32_t>(e - conn_start[child]);
+          }
+        }
+        part = Part<T>();
+      },
+      poll);
+}
+
+template <class T>
+void copy_genome(Child<T>& child, const Genome<T>& from) {
+  const Genes<T>& to = child.genes;
+  const ConstGenes<T>& a = from.genes;
+  std::copy_n(a.node_key, from.num_nodes, to.node_key);
+  std::copy_n(a.bias, from.num_nodes, to.bias);
+  std::copy_n(a.response, from.num_nodes, to.response);
+  std::copy_n(a.activation, from.num_nodes, to.activation);
+  std::copy_n(a.aggregation, from.num_nodes, to.aggregation);
+  std::copy_n(a.time_constant, from.num_nodes, to.time_constant);
+  std::copy_n(a.innovation, from.num_conns, to.innovation);
+  std::copy_n(a.source, from.num_conns, to.source);
+  std::copy_n(a.target, from.num_conns, to.target);
+  std::copy_n(a.weight, from.num_conns, to.weight);
+  std::copy_n(a.enabled, from.num_conns, to.enabled);
+  child.num_nodes = from.num_nodes;
+  child.num_conns = from.num_conns;
+  child.request = {-1, 0, -1, 0};
+}
+
+}  // namespace
+
+template <class T>
+bool breed_generation(const BreedPlan<T>& plan, const EvolutionKernels<T>& kernels, int threads,
+                      const Interrupt::Poll& poll, Numbers& numbers, Offspring<T>& out) {
+  if (threads <= 0) threads = available_threads();
+  int most_nodes = 0, most_conns = 0;
+  for (int64_t g = 0; g < plan.parents.num_genomes; ++g) {
+    most_nodes = std::max(most_nodes, plan.parents[g].num_nodes);
+    most_conns = std::max(most_conns, plan.parents[g].num_conns);
+  }
+  const int64_t words = kernels.cycle_scratch(most_nodes + 1, most_conns + 3);
+  std::vector<std::unique_ptr<int[]>> scratch(threads);
+  return make_generation(
+      plan.num_children, threads, poll, numbers, out,
+      [&](int64_t i) {
+        const Genome<T> parent = plan.parents[plan.fitter[i]];
+        return std::pair<int64_t, int64_t>(parent.num_nodes + 1, parent.num_conns + 3);
+      },
+      [&](int worker, Part<T>& part, int64_t i) {
+        if (!scratch[worker]) scratch[worker].reset(new int[words]);
+        Child<T> child = part.next_child(scratch[worker].get());
+        const Genome<T> fitter = plan.parents[plan.fitter[i]];
+        if (plan.other[i] < 0) {
+          copy_genome(child, fitter);
+        } else {
+          kernels.breed(child, fitter, plan.parents[plan.other[i]],
+                        plan.fitter[i] == plan.other[i], plan.rules, plan.parents.num_inputs,
+                        plan.parents.num_outputs, plan.random, static_cast<uint32_t>(i));
+        }
+        part.append(child);
+      });
+}
+
+template <class T>
+bool first_generation(int64_t num_genomes, const FirstPlan& plan, const GenomeRules<T>& rules,
+                      RandomSource random, const EvolutionKernels<T>& kernels, int threads,
+                      const Interrupt::Poll& poll, Offspring<T>& out) {
+  if (threads <= 0) threads = available_threads();
+  Numbers none{0, 0};
+  return make_generation(
+      num_genomes, threads, poll, none, out,
+      [&](int64_t) { return std::pair<int64_t, int64_t>(plan.num_nodes, plan.num_candidates); },
+      [&](int, Part<T>& part, int64_t i) {
+        Child<T> child = part.next_child(nullptr);
+        kernels.first(child, plan, rules, random, static_cast<uint32_t>(i));
+        part.append(child);
+      });
+}
+
+#define EVONET_INSTANTIATE(T)                                                                     \
+  template bool breed_generation(const BreedPlan<T>&, const EvolutionKernels<T>&, int,            \
+                                 const Interrupt::Poll&, Numbers&, Offspring<T>&);                \
+  template bool first_generation(int64_t, const FirstPlan&, const GenomeRules<T>&, RandomSource,  \
+                                 const EvolutionKernels<T>&, int, const Interrupt::Poll&,         \
+                                 Offspring<T>&);
+EVONET_INSTANTIATE(float)
+EVONET_INSTANTIATE(double)
+
+}  // namespace evonet

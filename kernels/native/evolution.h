@@ -1,0 +1,45 @@
+// evolution.h: breeding and genetic distance, as each instruction set's translation unit offers
+// them to the rest.
+#pragma once
+
+#include <cstdint>
+
+#include "first_plan.h"
+#include "gene_rules.h"
+#include "genome_view.h"
+
+namespace evonet {
+
+// Packed genomes that are only read.
+template <class T>
+struct GenomesView {
+  int64_t num_genomes;
+  int num_inputs, num_outputs;
+  ConstGenes<T> genes;
+  const int64_t* node_start;
+  const int64_t* conn_start;
+
+  Genome<T> operator[](int64_t g) const {
+    return {genes.at(node_start[g], conn_start[g]),
+            static_cast<int>(node_start[g + 1] - node_start[g]),
+            static_cast<int>(conn_start[g + 1] - conn_start[g])};
+  }
+};
+
+struct RandomSource {
+  uint64_t seed;
+  uint32_t generation;
+};
+
+template <class T>
+struct EvolutionKernels {
+  int64_t (*cycle_scratch)(int64_t num_nodes, int64_t num_conns);
+  void (*breed)(Child<T>& child, const Genome<T>& fitter, const Genome<T>& other, bool same_parent,
+                const GenomeRules<T>& rules, int num_inputs, int num_outputs, RandomSource random,
+                uint32_t index);
+  void (*first)(Child<T>& child, const FirstPlan& plan, const GenomeRules<T>& rules,
+                RandomSource random, uint32_t index);
+  T (*distance)(const Genome<T>& a, const Genome<T>& b, const DistanceRules<T>& rules);
+};
+
+}  // namespace evonet

@@ -1,0 +1,23 @@
+// speciate.h: puts genomes into species by genetic distance.
+#pragma once
+
+#include <vector>
+
+#include "native/evolution.h"
+#include "native/thread_pool.h"
+
+namespace evonet {
+
+struct Speciation {
+  std::vector<int32_t> species;         // [P] species of each genome: old ones first, then new ones
+  std::vector<int64_t> representative;  // genome that now stands for each species, or -1
+};
+
+// `old` holds the previous representatives, in order of their species. Returns false if poll asked
+// to stop.
+template <class T>
+bool speciate(const GenomesView<T>& population, const GenomesView<T>& old, T threshold,
+              const DistanceRules<T>& rules, const EvolutionKernels<T>& kernels, int threads,
+              const Interrupt::Poll& poll, Speciation& out);
+
+}  // namespace evonet

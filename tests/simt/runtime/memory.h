@@ -1,0 +1,34 @@
+// memory.h: memcpy and memset inside kernels. The compiler does not instrument them, so in checked
+// mode they report their ranges themselves.
+#pragma once
+
+#include "keywords.h"
+
+extern "C" {
+void* memcpy(void* to, const void* from, __SIZE_TYPE__ size) noexcept;
+void* memset(void* to, int value, __SIZE_TYPE__ size) noexcept;
+}
+
+#ifdef SIMT_CHECKED
+extern "C" {
+void __tsan_read_range(void* address, unsigned long size);
+void __tsan_write_range(void* address, unsigned long size);
+}
+
+namespace simt {
+
+__forceinline__ void* copy(void* to, const void* from, unsigned long size) {
+  __tsan_read_range(const_cast<void*>(from), size);
+  __tsan_write_range(to, size);
+  return memcpy(to, from, size);
+}
+__forceinline__ void* fill(void* to, int value, unsigned long size) {
+  __tsan_write_range(to, size);
+  return memset(to, value, size);
+}
+
+}  // namespace simt
+
+#define memcpy simt::copy
+#define memset simt::fill
+#endif

@@ -1,0 +1,32 @@
+// self.h: what a running GPU thread knows about itself. One copy per OS thread, kept up to date by
+// the scheduler at every switch; kernels and the runtime library both see it.
+#pragma once
+
+#include "vector_types.h"
+
+namespace simt {
+
+using ThreadId = unsigned short;  // the linear index of a thread within its block
+
+struct Self {
+  uint3 thread_index;
+  unsigned thread;  // thread_index, linear
+  uint3 block_index;
+  uint3 block_dim;
+  uint3 grid_dim;
+  void* dynamic_shared;
+
+  // The threads of the block that have not started yet, in the order in which they shall.
+  const ThreadId* next;
+  const ThreadId* last;
+  const uint3* indices;  // thread_index of every linear index
+
+  unsigned num_ready;  // threads that were released and wait for their turn
+  unsigned num_exited;
+  unsigned exited_lanes[32];  // one bit per lane, one word per warp
+};
+
+}  // namespace simt
+
+// __thread rather than thread_local: no initialiser to look for at every access.
+extern "C" __attribute__((tls_model("initial-exec"))) __thread simt::Self simt_self;
