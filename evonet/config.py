@@ -16,18 +16,19 @@ import os
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar, Final, Literal
+from typing import Any, ClassVar, Final, Literal
 
 from evonet.config_connection import InitialConnection
 from evonet.config_draft import Draft, draft_tables
-from evonet.config_file import guess_format, read_text
+from evonet.config_file import read_text, tell_format
 from evonet.config_genes import BoolGene, ChoiceGene, FloatGene
 from evonet.config_ini import draft_ini
+from evonet.config_messages import printable
 from evonet.config_parts import Genome, Neat, Reproduction, Run, Speciation, Stagnation
-from evonet.config_rules import Conflict, printable
+from evonet.config_rules import Conflict
 from evonet.config_schema import Part, build, check, flatten, settings
 from evonet.config_task import Table, thaw
-from evonet.config_toml import line_keys, parse, write
+from evonet.config_toml import parse, write
 from evonet.errors import ConfigError
 
 __all__ = [
@@ -75,19 +76,22 @@ class Config(Part):
     joint: ClassVar[str] = "."
     conflicts: ClassVar[tuple[Conflict, ...]] = (
         Conflict(
-            ("reproduction.elitism", "neat.pop_size"),
+            "reproduction.elitism",
+            "neat.pop_size",
             lambda elitism, pop_size: elitism > pop_size,
-            "must not exceed the population, {1}.",
+            "must not exceed",
         ),
         Conflict(
-            ("reproduction.min_species_size", "neat.pop_size"),
+            "reproduction.min_species_size",
+            "neat.pop_size",
             lambda size, pop_size: size > pop_size,
-            "must not exceed the population, {1}.",
+            "must not exceed",
         ),
         Conflict(
-            ("speciation.target_num_species", "neat.pop_size"),
+            "speciation.target_num_species",
+            "neat.pop_size",
             lambda target, pop_size: target is not None and target > pop_size,
-            "must not exceed the population, {1}.",
+            "must not exceed",
         ),
     )
 
@@ -112,8 +116,7 @@ class Config(Part):
         """
         source = printable(os.fspath(path))
         text = read_text(path, source)
-        form = guess_format(os.fspath(path), text)
-        return cls.loads(text, form, source=source)
+        return cls.loads(text, tell_format(path, text, source), source=source)
 
     @classmethod
     def loads(
@@ -131,11 +134,9 @@ class Config(Part):
         """
         if format == "ini":
             return cls._finish(draft_ini(text, settings(cls)), source)
-        tables, faults = parse(text)
+        tables, faults, lines = parse(text)
         if tables is None:
             raise ConfigError(source, faults)
-        keys = line_keys(text.split("\n"))
-        lines = {key: number for number, key in reversed([*enumerate(keys, 1)]) if key}
         draft = Draft(faults=faults, unreadable={fault.key for fault in faults}, lines=lines)
         return cls._finish(draft_tables(tables, settings(cls), draft), source)
 
@@ -150,14 +151,14 @@ class Config(Part):
 
     @classmethod
     def _finish(cls, draft: Draft, source: str) -> Config:
-        defaults = {name: own.default for name, own in settings(cls).items()}
-        values = {n: v for n, v in (defaults | draft.values).items() if n not in draft.unreadable}
-        good, faults = check(cls, values, draft.spell)
+        known = settings(cls)
+        defaults = {name: known[name].default for name in known if name not in draft.unreadable}
+        good, faults = check(cls, defaults | draft.values, draft.spell)
         draft.faults += faults
         if draft.faults:
             raise ConfigError(source, draft.sorted_faults())
         if draft.ignored:
-            lines = (f"{source}: {line}" for line in draft.ignored)
+            lines = (f"{source}: {line} It is ignored." for line in draft.ignored)
             warnings.warn("\n".join(lines), stacklevel=4)
         return dataclasses.replace(build(cls, good), task=draft.task)
 
@@ -172,10 +173,15 @@ class Config(Part):
         Raises:
             ConfigError: A name is not a setting, or a value does not fit; lists all faults.
         """
-        tables = self.to_dict()
+        tables: dict[str, Any] = dict(self.to_dict())
         for name, value in {**(changes or {}), **more}.items():
-            table, _, key = name.partition(".")
-            tables.setdefault(table, {})[key] = value
+            *path, last = name.split(".")
+            table = tables
+            for step in path:
+                if not isinstance(table.get(step), dict):
+                    table[step] = {}
+                table = table[step]
+            table[last] = value
         return self.from_dict(tables)
 
     def to_dict(self) -> dict[str, dict[str, object]]:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
-from evonet.config_rules import nearest, printable, show
+from evonet.config_messages import name, nearest, show
 from evonet.config_schema import Setting
 from evonet.config_task import Table, freeze
 from evonet.errors import ConfigFault
+
+# Finding the nearest name takes a millisecond; a file of nothing but faults has thousands.
+MOST_HINTS: Final = 100
 
 
 @dataclass
@@ -33,13 +37,25 @@ class Draft:
     spelling: Mapping[str, str] = field(default_factory=dict)
     lines: Mapping[str, int] = field(default_factory=dict)
 
-    def spell(self, name: str) -> str:
+    def spell(self, setting: str) -> str:
         """Names a setting as the file does."""
-        return self.spelling.get(name, name)
+        return self.spelling.get(setting, setting)
 
     def blame(self, key: str, message: str, line: int | None = None) -> None:
         """Notes a fault; the message begins after the key."""
         self.faults.append(ConfigFault(key, f"{key} {message}".strip(), line))
+
+    def hint(self, key: str, allowed: Sequence[str], elsewhere: Sequence[str] = ()) -> str:
+        """Suggests what an unknown key may have meant.
+
+        Args:
+            key: What was found.
+            allowed: What it could have been.
+            elsewhere: Settings of that very name in other tables.
+        """
+        if len(self.faults) + len(self.ignored) >= MOST_HINTS:
+            return ""
+        return f'Did you mean "{elsewhere[0]}"?' if elsewhere else nearest(key, allowed)
 
     def sorted_faults(self) -> list[ConfigFault]:
         """Orders the faults as the file has them, those without a line last."""
@@ -63,33 +79,33 @@ def draft_tables(
         draft: What to add to.
     """
     draft = draft or Draft()
-    names = list(dict.fromkeys(["task", *(name.partition(".")[0] for name in known)]))
-    for name, table in tables.items():
-        title = printable(str(name)[:100])
-        if name not in names:
-            owners = [key for key in known if key.partition(".")[2] == name]
-            hint = f"Did you mean {owners[0]}?" if owners else nearest(name, names)
-            draft.blame(title, f"is not a table of a config. {hint}")
+    titles = list(dict.fromkeys(["task", *(key.partition(".")[0] for key in known)]))
+    for title, table in tables.items():
+        if title not in titles:
+            hint = draft.hint(title, titles, _owners(title, known))
+            draft.blame(name(title), f"is not a table of a config. {hint}")
         elif not isinstance(table, Mapping):
             draft.blame(title, f"= {show(table)} must be a table, written [{title}].")
-            draft.unreadable.update(key for key in known if key.startswith(f"{name}."))
-        elif name == "task":
+            draft.unreadable.update(key for key in known if key.startswith(f"{title}."))
+        elif title == "task":
             task = freeze(table, "task", draft.faults)
             draft.task = task if isinstance(task, Table) else Table()
         else:
-            _draft_table(title, table, known, draft)
+            _draft_settings(title, table, known, draft)
     return draft
 
 
-def _draft_table(
-    table: str, entries: Mapping[str, object], known: Mapping[str, Setting], draft: Draft
+def _draft_settings(
+    title: str, table: Mapping[str, object], known: Mapping[str, Setting], draft: Draft
 ) -> None:
-    own = [key.partition(".")[2] for key in known if key.startswith(f"{table}.")]
-    for key, value in entries.items():
-        name = f"{table}.{key}"
-        if isinstance(key, str) and name in known:
-            draft.values[name] = value
-            continue
-        owners = [other for other in known if other.partition(".")[2] == key]
-        hint = f'Did you mean "{owners[0]}"?' if owners else nearest(key, own)
-        draft.blame(printable(name[:100]), f"is not a setting. {hint}")
+    own = [key.partition(".")[2] for key in known if key.startswith(f"{title}.")]
+    for key, value in table.items():
+        if key in own:
+            draft.values[f"{title}.{key}"] = value
+        else:
+            hint = draft.hint(key, own, _owners(key, known))
+            draft.blame(f"{title}.{name(key)}", f"is not a setting. {hint}")
+
+
+def _owners(key: str, known: Mapping[str, Setting]) -> list[str]:
+    return [other for other in known if other.partition(".")[2] == key]

@@ -12,11 +12,14 @@ from evonet.errors import ConfigError, ConfigFault
 Format: TypeAlias = Literal["toml", "ini"]
 
 # The longest config file that is believed to be one.
-MOST_BYTES: Final = 1 << 20
+MOST_BYTES: Final = 1 << 18
 
 SUFFIXES: Final[dict[str, Format]] = {".toml": "toml", ".ini": "ini", ".cfg": "ini", "": "ini"}
 
 _INI_SECTION = re.compile(r"^[ \t]*\[(NEAT|Default[A-Z]\w*)\]", re.MULTILINE)
+_TOML_TABLE = re.compile(
+    r"^[ \t]*\[(task|run|neat|genome|speciation|stagnation|reproduction)\]", re.MULTILINE
+)
 
 
 def read_text(path: str | os.PathLike[str], source: str) -> str:
@@ -30,11 +33,10 @@ def read_text(path: str | os.PathLike[str], source: str) -> str:
         ConfigError: It is a folder, or not text, or too long.
         OSError: It cannot be read.
     """
-    try:
-        with Path(path).open("rb") as file:
-            data = file.read(MOST_BYTES + 1)
-    except IsADirectoryError:
-        raise _unfit(source, "This is a folder. Expected a config file.") from None
+    if Path(path).is_dir():
+        raise _unfit(source, "This is a folder. Expected a config file.")
+    with Path(path).open("rb") as file:
+        data = file.read(MOST_BYTES + 1)
     if len(data) > MOST_BYTES:
         raise _unfit(source, f"The file has more than {MOST_BYTES} bytes. That is no config.")
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
@@ -51,12 +53,24 @@ def read_text(path: str | os.PathLike[str], source: str) -> str:
     return text
 
 
-def guess_format(path: str, text: str) -> Format:
-    """Tells a file's format by its ending, or else by the sections that it has."""
-    suffix = os.path.splitext(path)[1].lower()
-    if suffix in SUFFIXES:
-        return SUFFIXES[suffix]
-    return "ini" if _INI_SECTION.search(text) else "toml"
+def tell_format(path: str | os.PathLike[str], text: str, source: str) -> Format:
+    """Tells a file's format by its ending, or else by the sections that it has.
+
+    Args:
+        path: The file.
+        text: What it holds.
+        source: What errors call it.
+
+    Raises:
+        ConfigError: The ending and the sections contradict each other.
+    """
+    ini, toml = set(_INI_SECTION.findall(text)), set(_TOML_TABLE.findall(text))
+    form = SUFFIXES.get(Path(path).suffix.lower(), "ini" if ini and not toml else "toml")
+    if form == "toml" and len(ini) > 1 and not toml:
+        raise _unfit(source, "This is a neat-python file. Rename it to end in .ini.")
+    if form == "ini" and toml and not ini:
+        raise _unfit(source, "This is a TOML file. Rename it to end in .toml.")
+    return form
 
 
 def _unfit(source: str, message: str, line: int | None = None) -> ConfigError:

@@ -20,6 +20,8 @@ from evonet.functions import ACTIVATION_IDS, AGGREGATION_IDS
 
 PROBABILITY: Final = Real(0.0, 1.0)
 NOT_NEGATIVE: Final = Real(0.0)
+# Genes are float32, whose largest number this is.
+LARGEST: Final = 3.4028234663852886e38
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,20 +40,21 @@ class FloatGene(Part):
         min_value: The value never falls below this.
     """
 
-    init_mean: float = setting(Real(), 0.0)
-    init_stdev: float = setting(NOT_NEGATIVE, 1.0)
+    init_mean: float = setting(Real(-LARGEST, LARGEST), 0.0)
+    init_stdev: float = setting(Real(0.0, LARGEST), 1.0)
     init_type: Literal["gaussian", "uniform"] = setting(InitType(), "gaussian")
     replace_rate: float = setting(PROBABILITY, 0.1)
     mutate_rate: float = setting(PROBABILITY, 0.7)
-    mutate_power: float = setting(NOT_NEGATIVE, 0.5)
-    max_value: float = setting(Real(), 30.0)
-    min_value: float = setting(Real(), -30.0)
+    mutate_power: float = setting(Real(0.0, LARGEST), 0.5)
+    max_value: float = setting(Real(-LARGEST, LARGEST), 30.0)
+    min_value: float = setting(Real(-LARGEST, LARGEST), -30.0)
 
     conflicts: ClassVar[tuple[Conflict, ...]] = (
         Conflict(
-            ("min_value", "max_value"),
+            "min_value",
+            "max_value",
             lambda least, most: least > most,
-            "must not exceed the largest value, {1}.",
+            "must not exceed",
         ),
     )
 
@@ -72,9 +75,10 @@ class ChoiceGene(Part):
 
     conflicts: ClassVar[tuple[Conflict, ...]] = (
         Conflict(
-            ("default", "options"),
+            "default",
+            "options",
             lambda default, options: default != "random" and default not in options,
-            "must be among the options, {1}.",
+            "must be among",
         ),
     )
 

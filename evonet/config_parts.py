@@ -181,9 +181,10 @@ class Speciation(Part):
 
     conflicts: ClassVar[tuple[Conflict, ...]] = (
         Conflict(
-            ("threshold_min", "threshold_max"),
+            "threshold_min",
+            "threshold_max",
             lambda least, most: least > most,
-            "must not exceed the highest threshold, {1}.",
+            "must not exceed",
         ),
     )
 

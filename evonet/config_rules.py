@@ -12,7 +12,7 @@ import numbers
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, Generic, Literal, NamedTuple, TypeVar
 
-from evonet.errors import did_you_mean
+from evonet.config_messages import nearest, show
 
 T = TypeVar("T")
 
@@ -271,44 +271,16 @@ class InitType(Rule[Literal["gaussian", "uniform"]]):
 
 
 class Conflict(NamedTuple):
-    """A combination of settings that is impossible though each is fine alone.
+    """Two settings that may be impossible together though each is fine alone.
 
     Attributes:
-        keys: The settings, the one to blame first.
+        key: The setting to blame.
+        other: The setting that it conflicts with.
         clash: Whether their values conflict.
-        message: The end of a sentence, with {0}, {1}, ... for the values.
+        message: What the first must do with respect to the second, such as "must not exceed".
     """
 
-    keys: tuple[str, ...]
-    clash: Callable[..., bool]
+    key: str
+    other: str
+    clash: Callable[[Any, Any], bool]
     message: str
-
-
-def show(value: object) -> str:
-    """Quotes a value for a message: on one line, and not too long."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, int) and abs(value) >= 10**60:
-        return "a huge number"  # str() itself refuses the very longest
-    if isinstance(value, Mapping):
-        return "a table"
-    if isinstance(value, (list, tuple)):
-        inner = ", ".join(show(item) for item in value[:8])
-        text = f"[{inner}{', ...' if len(value) > 8 else ''}]"
-    elif isinstance(value, str):
-        text = '"' + printable(value[:100]) + '"'
-    else:
-        text = printable(repr(value))
-    return text if len(text) <= 100 else text[:97] + "..."
-
-
-def printable(text: str) -> str:
-    """Escapes line ends and other characters that would garble a message."""
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
-
-
-def nearest(value: object, allowed: Iterable[str]) -> str:
-    """Ends a message with the nearest allowed name, or all of them."""
-    return did_you_mean(str(value)[:100] if isinstance(value, str) else "", allowed)

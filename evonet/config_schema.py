@@ -12,7 +12,8 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from functools import cache
 from typing import Any, ClassVar, NamedTuple, TypeVar, cast
 
-from evonet.config_rules import Conflict, RefusedError, Rule, show
+from evonet.config_messages import show
+from evonet.config_rules import Conflict, RefusedError, Rule
 from evonet.errors import ConfigError, ConfigFault
 
 T = TypeVar("T")
@@ -100,8 +101,8 @@ def _conflicts(part: type[Part]) -> tuple[Conflict, ...]:
     for field in dataclasses.fields(part):
         if isinstance(field.default, Part):
             for inner in conflicts(type(field.default)):
-                keys = tuple(f"{field.name}{part.joint}{key}" for key in inner.keys)
-                found.append(inner._replace(keys=keys))
+                prefix = f"{field.name}{part.joint}"
+                found.append(inner._replace(key=prefix + inner.key, other=prefix + inner.other))
     return tuple(found)
 
 
@@ -138,11 +139,10 @@ def check(
             good[name] = settings(part)[name].rule.check(value)
         except RefusedError as refusal:
             faults.append(_fault(spell(name), value, str(refusal)))
-    for keys, clash, message in conflicts(part):
-        if all(key in good for key in keys):
-            found = [good[key] for key in keys]
-            if clash(*found):
-                faults.append(_fault(spell(keys[0]), found[0], message.format(*map(show, found))))
+    for key, other, clash, message in conflicts(part):
+        if key in good and other in good and clash(good[key], good[other]):
+            reason = f"{message} {spell(other)} = {show(good[other])}."
+            faults.append(_fault(spell(key), good[key], reason))
     return good, faults
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from evonet.config_rules import printable, show
+from evonet.config_messages import name, show
 from evonet.errors import ConfigFault
 
 # Tables and lists within each other; deeper ones are mischief and would exhaust the stack.
@@ -41,12 +41,12 @@ class Table(Mapping[str, object]):
         return f"Table({self._values!r})"
 
 
-def freeze(value: object, name: str, faults: list[ConfigFault], level: int = 0) -> object:
+def freeze(value: object, key: str, faults: list[ConfigFault], level: int = 0) -> object:
     """Copies what TOML can express into read-only form.
 
     Args:
         value: A string, number, boolean, list or mapping.
-        name: What messages call it.
+        key: What messages call it.
         faults: Gains all that TOML cannot express.
         level: How many tables and lists are around it.
 
@@ -57,17 +57,17 @@ def freeze(value: object, name: str, faults: list[ConfigFault], level: int = 0) 
     if level > MOST_LEVELS:
         problem = f"is nested too deeply. Allowed: {MOST_LEVELS} levels"
     elif isinstance(value, Mapping):
-        for key in value:
-            if not isinstance(key, str) or not _encodes(key):
-                faults.append(ConfigFault(name, f"{name} has the key {show(key)}. Expected text."))
+        for inner in value:
+            if not isinstance(inner, str) or not _encodes(inner):
+                faults.append(ConfigFault(key, f"{key} has the key {show(inner)}. Expected text."))
         return Table(
             {
-                str(key): freeze(inner, f"{name}.{printable(str(key))}", faults, level + 1)
-                for key, inner in value.items()
+                str(inner): freeze(item, f"{key}.{name(inner)}", faults, level + 1)
+                for inner, item in value.items()
             }
         )
     elif isinstance(value, (list, tuple)):
-        return tuple(freeze(inner, name, faults, level + 1) for inner in value)
+        return tuple(freeze(item, key, faults, level + 1) for item in value)
     elif isinstance(value, float):
         if not math.isfinite(value):
             problem = f"= {value} must be finite"
@@ -78,7 +78,7 @@ def freeze(value: object, name: str, faults: list[ConfigFault], level: int = 0) 
         found = type(value).__name__
         problem = f"is a {found}. Expected a string, number, boolean, list or table"
     if problem:
-        faults.append(ConfigFault(name, f"{name} {problem}."))
+        faults.append(ConfigFault(key, f"{key} {problem}."))
     return value
 
 

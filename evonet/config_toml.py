@@ -2,57 +2,71 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from evonet.config_rules import printable
+from evonet.config_messages import name, printable
 from evonet.errors import ConfigFault
 
 # After this many syntax faults a file is something else, or hopeless.
 MOST_SYNTAX_FAULTS: Final = 20
-# How far up a broken statement is searched for its first line.
-MOST_LINES_UP: Final = 40
+# How many lines may have begun a broken statement.
+MOST_BEGINNINGS: Final = 40
 
 _HEADER = re.compile(r"\s*\[\[?\s*([^\[\]]+?)\s*\]")
-_KEY = re.compile(r"""\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"|'[^']*'))*)\s*=""")
+_PIECE = r"""(?:[\w-]+|"[^"\n]{0,99}"|'[^'\n]{0,99}')"""
+_KEY = re.compile(rf"\s*({_PIECE}(?:\s*\.\s*{_PIECE})*)\s*=")
+# tomllib takes minutes over keys of thousands of pieces.
+_ENDLESS_KEY = re.compile(rf"(?<![\w-]){_PIECE}(?:[ \t]*\.[ \t]*{_PIECE}){{64}}")
 _POSITION = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
 _WORD = re.compile(r"[^=]*=\s*[A-Za-z_]\w*\s*(#.*)?$")
+# A key with a value that does not go on in the next line.
+_ONE_LINE = re.compile(_KEY.pattern + r"""(?!\s*(?:\[|\{|\"{3}|'{3}))""")
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
-_ESCAPES = {
-    "\b": r"\b",
-    "\t": r"\t",
-    "\n": r"\n",
-    "\f": r"\f",
-    "\r": r"\r",
-    '"': r"\"",
-    "\\": r"\\",
-}
+_ESCAPES = {"\t": r"\t", "\n": r"\n", "\r": r"\r", '"': r"\"", "\\": r"\\"}
 
 
-def parse(text: str) -> tuple[dict[str, Any] | None, list[ConfigFault]]:
-    """Reads TOML, and goes on after a faulty line where the rest does not depend on it.
+class Document(NamedTuple):
+    """What a TOML text says.
 
-    Returns:
-        The tables without the faulty lines, or None if the rest cannot be told; and the faults.
+    Attributes:
+        tables: All but the faulty lines; None if the rest cannot be told.
+        faults: The faulty lines.
+        lines: The line of every key and table.
     """
-    lines = text.split("\n")
-    keys = line_keys(lines)
+
+    tables: dict[str, Any] | None
+    faults: list[ConfigFault]
+    lines: dict[str, int]
+
+
+def parse(text: str) -> Document:
+    """Reads TOML, and goes on after a faulty line where the rest does not depend on it."""
+    lines = text.replace("\r\n", "\n").split("\n")
     faults: list[ConfigFault] = []
+    endless = _ENDLESS_KEY.search(text)
+    if endless:
+        line = text.count("\n", 0, endless.start()) + 1
+        message = f'"{name(endless[0])}" is a key of too many pieces.'
+        return Document(None, [ConfigFault("", message, line)], {})
     while True:
+        keys = _line_keys(lines)
         try:
-            return tomllib.loads("\n".join(lines)), faults
+            tables = tomllib.loads("\n".join(lines))
         except (ValueError, RecursionError) as error:
-            first, last = _statement(lines, error)
-            key = keys[first]
-            faults.append(_syntax_fault(lines[first], key, error, first + 1))
-            if not key or first != last or len(faults) == MOST_SYNTAX_FAULTS:
-                return None, faults
-            lines[first] = ""
+            at = _faulty_line(lines, error)
+            faults.append(_syntax_fault(lines[at], keys[at], error, at + 1))
+            if not _ONE_LINE.match(lines[at]) or len(faults) == MOST_SYNTAX_FAULTS:
+                return Document(None, faults, {})
+            lines[at] = ""
+        else:
+            return Document(tables, faults, _line_numbers(lines, keys))
 
 
-def line_keys(lines: Sequence[str]) -> list[str]:
+def _line_keys(lines: Sequence[str]) -> list[str]:
     """Names the dotted key that each line sets, or "" for other lines.
 
     A look at the surface, good enough for messages: a line within a longer string may fool it.
@@ -67,6 +81,15 @@ def line_keys(lines: Sequence[str]) -> list[str]:
     return found
 
 
+def _line_numbers(lines: Sequence[str], keys: Sequence[str]) -> dict[str, int]:
+    numbers: dict[str, int] = {}
+    for number, (line, key) in enumerate(zip(lines, keys, strict=True), 1):
+        header = _HEADER.match(line)
+        numbers.setdefault(_plain(header[1]) if header else key, number)
+    numbers.pop("", None)
+    return numbers
+
+
 def write(tables: Mapping[str, Mapping[str, object]]) -> str:
     """Writes tables of plain values as TOML, always in the same way.
 
@@ -74,26 +97,29 @@ def write(tables: Mapping[str, Mapping[str, object]]) -> str:
         tables: What to write; inner mappings become inline tables.
     """
     parts = []
-    for name, table in tables.items():
+    for title, table in tables.items():
         entries = (f"{_key(key)} = {_value(value)}\n" for key, value in table.items())
-        parts.append(f"[{_key(name)}]\n" + "".join(entries))
+        parts.append(f"[{_key(title)}]\n" + "".join(entries))
     return "\n".join(parts)
 
 
-def _statement(lines: list[str], error: Exception) -> tuple[int, int]:
-    """Finds the first and last line of the statement that an error is about.
+def _faulty_line(lines: list[str], error: Exception) -> int:
+    """Finds the line that begins the statement that an error is about.
 
-    All that stands before a statement is valid TOML, but nothing that ends within one is.
+    tomllib says where it gave up: for a string or list without end, far below. All that stands
+    before a statement is valid TOML, but nothing that ends within one is; and the line that
+    begins a statement of many lines is not valid alone.
     """
     position = _POSITION.search(str(error))
     if position is None:  # not tomllib's own: a huge number, or nesting without end
         alone = (i for i, line in enumerate(lines) if isinstance(_failure(line), type(error)))
-        return (next(alone, 0),) * 2
+        return next(alone, 0)
     last = int(position[1] or len(lines)) - 1
-    for first in range(last, max(-1, last - MOST_LINES_UP), -1):
-        if _failure("\n".join(lines[:first])) is None:
-            return first, last
-    return last, last + 1
+    above = (i for i in range(last - 1, -1, -1) if _failure(lines[i]))
+    for at in itertools.islice(itertools.chain([last], above), MOST_BEGINNINGS):
+        if _failure("\n".join(lines[:at])) is None:
+            return at
+    return last
 
 
 def _failure(text: str) -> Exception | None:
@@ -107,20 +133,26 @@ def _failure(text: str) -> Exception | None:
 
 
 def _syntax_fault(line: str, key: str, error: Exception, number: int) -> ConfigFault:
-    reason = _POSITION.sub("", str(error)) or type(error).__name__
+    reason = _POSITION.sub("", str(error))
     if isinstance(error, RecursionError):
         reason = "Too many brackets within each other"
-    if reason == "Cannot overwrite a value":
-        return ConfigFault(key, f"{key or 'A key'} appears twice.", number)
+    elif not isinstance(error, tomllib.TOMLDecodeError):
+        reason = "A number is too long"
+    header = _HEADER.match(line)
+    if header and reason.startswith("Cannot declare"):
+        key = _plain(header[1])
+        return ConfigFault(key, f"[{key}] appears twice.", number)
+    if key and reason == "Cannot overwrite a value":
+        return ConfigFault(key, f"{key} appears twice.", number)
     hint = ""
     if key and _WORD.match(line):
         hint = " Text needs quotes; true and false are spelled in small letters."
-    what = key or f'"{printable(line.strip()[:60])}"'
+    what = key or f'"{name(line.strip())}"'
     return ConfigFault(key, f"{what} is not valid TOML: {printable(reason)}.{hint}", number)
 
 
 def _plain(dotted: str) -> str:
-    parts = re.findall(r"""[\w-]+|"[^"]*"|'[^']*'""", dotted)
+    parts = re.findall(_PIECE, dotted)
     return printable(".".join(part.strip("\"'") for part in parts))
 
 

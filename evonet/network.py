@@ -10,7 +10,7 @@ import numpy.typing as npt
 from evonet.backends import resolve_backend
 from evonet.errors import OptionError, ShapeError, check_option
 from evonet.population import Population
-from evonet.schedule import OnCycle, Schedule
+from evonet.schedule import OnCycle, Schedule, check_threads
 
 KINDS = ("feedforward",)
 MAPPINGS = ("auto",)
@@ -73,12 +73,15 @@ class Network:
             ShapeError: x has neither shape, or holds something but real numbers.
             OptionError: out is neither.
         """
-        if out != "host":
-            check_option("out", out, ("host", "device"))
-        try:
-            samples = np.asarray(x, dtype=self._dtype, order="C")
-        except (TypeError, ValueError) as error:
-            raise ShapeError(f"x must be an array of real numbers: {error}.") from error
+        if type(out) is not str or out != "host":
+            _check_out(out)
+        found = x if type(x) is np.ndarray else _read(x)
+        if found.dtype.kind not in "biuf":
+            # NumPy would parse text, drop imaginary parts and turn None into NaN without a word.
+            raise ShapeError(f"x must be an array of real numbers, found {found.dtype}.")
+        samples = np.asarray(found, self._dtype, order="C")
+        if not samples.flags.aligned:
+            samples = samples.copy()
         if samples.ndim == 2:
             fits = samples.shape[1] == self._num_inputs
         else:
@@ -110,6 +113,22 @@ class Network:
         return f"Network({self.kind}, backend={self.backend!r}, {self.schedule!r})"
 
 
+def _read(x: npt.ArrayLike) -> npt.NDArray[Any]:
+    try:
+        return np.asarray(x)
+    except (TypeError, ValueError) as error:
+        raise ShapeError(f"x must be an array of real numbers: {error}") from error
+
+
+def _check_out(out: object) -> None:
+    if not isinstance(out, str):
+        raise OptionError(
+            f'out must be "host" or "device", found {type(out).__name__}. '
+            "Results are always new arrays."
+        )
+    check_option("out", out, ("host", "device"))
+
+
 def compile(  # noqa: A001 - the public name is evonet.compile
     population: Population,
     kind: Literal["feedforward"] = "feedforward",
@@ -135,8 +154,10 @@ def compile(  # noqa: A001 - the public name is evonet.compile
 
     Raises:
         CyclicGenomeError: A genome has a cycle and on_cycle is "error".
+        GenomeError: A gene is too large for the dtype.
         BackendError: The backend asked for cannot run here.
         OptionError: An option has a value that is not allowed.
+        ShapeError: The dtype is neither float32 nor float64.
     """
     if not isinstance(population, Population):
         raise OptionError(
@@ -145,8 +166,7 @@ def compile(  # noqa: A001 - the public name is evonet.compile
         )
     check_option("kind", kind, KINDS)
     check_option("mapping", mapping, MAPPINGS)
-    if isinstance(threads, bool) or not isinstance(threads, int) or threads < 0:
-        raise OptionError(f"threads={threads!r} must be a whole number, 0 for all available.")
+    threads = check_threads(threads)
     if dtype is not None:
         population = population.astype(dtype)
     schedule = resolve_backend(backend).build_schedule(population, on_cycle, threads)

@@ -12,20 +12,23 @@ I + k is the k-th live node of its schedule.
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any, Literal
+import operator
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from evonet import schedule_reference
-from evonet.errors import CyclicGenomeError, check_option
-from evonet.native import load_native
+from evonet.errors import CyclicGenomeError, OptionError, check_option
+from evonet.native import load_native, require_native
 from evonet.population import Population
 
 if TYPE_CHECKING:
     from evonet.analysis import Analysis
 
 OnCycle = Literal["error", "zero"]
+
+MOST_THREADS: Final = 4096
 
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
@@ -158,10 +161,15 @@ def build_schedule(
 
     Raises:
         CyclicGenomeError: A genome has a cycle; names it and the cycle.
-        OptionError: on_cycle is neither.
+        BackendError: native is True, and the extension was not built.
+        OptionError: on_cycle is neither, or threads is no sensible number.
     """
     check_option("on_cycle", on_cycle, ("error", "zero"))
-    extension = load_native() if native is None or native else None
+    threads = check_threads(threads)
+    if native is None:
+        extension = load_native()
+    else:
+        extension = require_native() if native else None
     if extension is None:
         fields, cyclic = schedule_reference.build(population)
     else:
@@ -192,6 +200,23 @@ def build_schedule(
     return Schedule(
         num_inputs=population.num_inputs, num_outputs=population.num_outputs, **fields
     )
+
+
+def check_threads(threads: int) -> int:
+    """Reads a number of threads.
+
+    Raises:
+        OptionError: It is not a whole number from 0 to MOST_THREADS.
+    """
+    try:
+        count = -1 if isinstance(threads, bool) else operator.index(threads)
+    except TypeError:
+        count = -1
+    if not 0 <= count <= MOST_THREADS:
+        raise OptionError(
+            f"threads={threads!r} must be a whole number up to {MOST_THREADS}, 0 for all available."
+        )
+    return count
 
 
 def _cycle_text(population: Population, genome: int) -> str:

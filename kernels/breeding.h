@@ -40,19 +40,23 @@ EVONET_FN void inherit(Child<T>& child, const Genome<T>& fitter, const Genome<T>
   child.num_nodes = fitter.num_nodes;
   child.request = {-1, 0, -1, 0};
   int32 j = 0;
+  PhiloxBlock r;
   for (int32 i = 0; i < fitter.num_conns; ++i) {
+    const int at = i % kBlock;
+    if (at == 0 && !same_parent) r = draws.block(FOR_INHERITED_CONNECTION, uint32(i), 1);
     copy_connection(c, i, a, i);
     if (same_parent) continue;
     while (j < other.num_conns && b.innovation[j] < a.innovation[i]) ++j;
     if (j == other.num_conns || b.innovation[j] != a.innovation[i]) continue;
     if (b.source[j] != a.source[i] || b.target[j] != a.target[i]) continue;
-    Philox r = draws(FOR_INHERITED_CONNECTION, uint32(i));
-    if (r.word[0] >> 31) c.weight[i] = b.weight[j];
-    if (r.word[1] >> 31) c.enabled[i] = b.enabled[j];
-    if (!(a.enabled[i] && b.enabled[j]) && uniform(r.word[2]) < 0.75f) c.enabled[i] = false;
+    c.weight[i] = r.word[0][at] >> 31 ? b.weight[j] : a.weight[i];
+    c.enabled[i] = r.word[1][at] >> 31 ? b.enabled[j] : a.enabled[i];
+    if (!(a.enabled[i] && b.enabled[j]) && uniform(r.word[2][at]) < 0.75f) c.enabled[i] = false;
   }
   j = 0;
   for (int32 i = 0; i < fitter.num_nodes; ++i) {
+    const int at = i % kBlock;
+    if (at == 0 && !same_parent) r = draws.block(FOR_INHERITED_NODE, uint32(i), 1);
     c.node_key[i] = a.node_key[i];
     c.bias[i] = a.bias[i];
     c.response[i] = a.response[i];
@@ -62,12 +66,12 @@ EVONET_FN void inherit(Child<T>& child, const Genome<T>& fitter, const Genome<T>
     if (same_parent) continue;
     while (j < other.num_nodes && b.node_key[j] < a.node_key[i]) ++j;
     if (j == other.num_nodes || b.node_key[j] != a.node_key[i]) continue;
-    uint32 bits = draws(FOR_INHERITED_NODE, uint32(i)).word[0];
-    if (bits >> 31) c.bias[i] = b.bias[j];
-    if (bits >> 30 & 1) c.response[i] = b.response[j];
-    if (bits >> 29 & 1) c.activation[i] = b.activation[j];
-    if (bits >> 28 & 1) c.aggregation[i] = b.aggregation[j];
-    if (bits >> 27 & 1) c.time_constant[i] = b.time_constant[j];
+    const uint32 bits = r.word[0][at];
+    c.bias[i] = bits >> 31 ? b.bias[j] : a.bias[i];
+    c.response[i] = bits >> 30 & 1 ? b.response[j] : a.response[i];
+    c.activation[i] = bits >> 29 & 1 ? b.activation[j] : a.activation[i];
+    c.aggregation[i] = bits >> 28 & 1 ? b.aggregation[j] : a.aggregation[i];
+    c.time_constant[i] = bits >> 27 & 1 ? b.time_constant[j] : a.time_constant[i];
   }
 }
 
@@ -150,7 +154,8 @@ EVONET_FN void add_connection(Child<T>& child, const GenomeRules<T>& rules, int3
   if (child.num_nodes == 0 || hidden + num_inputs == 0) return;
   const int64 target = c.node_key[choose(to, child.num_nodes)];
   const int32 pick = choose(from, hidden + num_inputs);
-  const int64 source = pick < num_inputs ? -1 - int64(pick) : c.node_key[num_outputs + pick - num_inputs];
+  const int64 source =
+      pick < num_inputs ? -1 - int64(pick) : c.node_key[num_outputs + pick - num_inputs];
   for (int32 i = 0; i < child.num_conns; ++i) {
     if (c.source[i] == source && c.target[i] == target) {
       if (rules.structural_mutation_surer) c.enabled[i] = true;
@@ -212,6 +217,7 @@ EVONET_FN void delete_node(Child<T>& child, int32 num_outputs, uint32 which) {
     c.time_constant[k] = c.time_constant[k + 1];
   }
   if (key == kPendingNode) child.request.split = -1;
+  if (key == child.request.source || key == child.request.target) child.request.target = -1;
 }
 
 template <class T>
@@ -261,40 +267,51 @@ EVONET_FN bool can_mutate(const FloatRule<T>& rule) {
   return rule.mutate_rate > 0.0f || rule.replace_rate > 0.0f;
 }
 
+// Whether option i changes is word 3 of draw i; which one it becomes is a word of another draw.
+EVONET_FN void mutate_options(const ChoiceRule& rule, unsigned char* options, int32 count,
+                              const PhiloxBlock& decisions, const Draws& draws, uint32 first_pick,
+                              int word) {
+  if (rule.mutate_rate <= 0.0f) return;
+  for (int32 i = 0; i < count; ++i) {
+    if (uniform(decisions.word[3][i]) < rule.mutate_rate) {
+      options[i] = any_option(rule, draws(FOR_NODE, first_pick + 4 * uint32(i)).word[word]);
+    }
+  }
+}
+
 template <class T>
 EVONET_FN void mutate_genes(Child<T>& child, const GenomeRules<T>& rules, const Draws& draws) {
   const Genes<T>& c = child.genes;
-  for (int32 i = 0; i < child.num_conns; ++i) {
-    const Philox r = draws(FOR_CONNECTION, 2 * uint32(i));
-    c.weight[i] = mutated_value(rules.weight, c.weight[i], r.word[0], r.word[1], r.word[2]);
-    if (flag_mutates(rules.enabled, c.enabled[i], r.word[3])) {
-      c.enabled[i] = draws(FOR_CONNECTION, 2 * uint32(i) + 1).word[0] >> 31;
+  for (int32 first = 0; first < child.num_conns; first += kBlock) {
+    const int32 count = child.num_conns - first < kBlock ? child.num_conns - first : kBlock;
+    const PhiloxBlock r = draws.block(FOR_CONNECTION, 2 * uint32(first), 2);
+    mutate_values(rules.weight, c.weight + first, count, r);
+    for (int32 i = 0; i < count; ++i) {
+      if (flag_mutates(rules.enabled, c.enabled[first + i], r.word[3][i])) {
+        c.enabled[first + i] = draws(FOR_CONNECTION, 2 * uint32(first + i) + 1).word[0] >> 31;
+      }
     }
   }
   // A rule that cannot fire needs no draws, and no other draw depends on them.
   const bool bias = can_mutate(rules.bias) || rules.activation.mutate_rate > 0.0f;
   const bool response = can_mutate(rules.response) || rules.aggregation.mutate_rate > 0.0f;
   const bool time_constant = can_mutate(rules.time_constant);
-  for (int32 k = 0; k < child.num_nodes; ++k) {
-    const uint32 draw = 4 * uint32(k);
+  for (int32 first = 0; first < child.num_nodes; first += kBlock) {
+    const int32 count = child.num_nodes - first < kBlock ? child.num_nodes - first : kBlock;
+    const uint32 draw = 4 * uint32(first);
     if (bias) {
-      const Philox r = draws(FOR_NODE, draw);
-      c.bias[k] = mutated_value(rules.bias, c.bias[k], r.word[0], r.word[1], r.word[2]);
-      if (uniform(r.word[3]) < rules.activation.mutate_rate) {
-        c.activation[k] = any_option(rules.activation, draws(FOR_NODE, draw + 3).word[0]);
-      }
+      const PhiloxBlock r = draws.block(FOR_NODE, draw, 4);
+      mutate_values(rules.bias, c.bias + first, count, r);
+      mutate_options(rules.activation, c.activation + first, count, r, draws, draw + 3, 0);
     }
     if (response) {
-      const Philox r = draws(FOR_NODE, draw + 1);
-      c.response[k] = mutated_value(rules.response, c.response[k], r.word[0], r.word[1], r.word[2]);
-      if (uniform(r.word[3]) < rules.aggregation.mutate_rate) {
-        c.aggregation[k] = any_option(rules.aggregation, draws(FOR_NODE, draw + 3).word[1]);
-      }
+      const PhiloxBlock r = draws.block(FOR_NODE, draw + 1, 4);
+      mutate_values(rules.response, c.response + first, count, r);
+      mutate_options(rules.aggregation, c.aggregation + first, count, r, draws, draw + 3, 1);
     }
     if (time_constant) {
-      const Philox r = draws(FOR_NODE, draw + 2);
-      c.time_constant[k] =
-          mutated_value(rules.time_constant, c.time_constant[k], r.word[0], r.word[1], r.word[2]);
+      mutate_values(rules.time_constant, c.time_constant + first, count,
+                    draws.block(FOR_NODE, draw + 2, 4));
     }
   }
 }

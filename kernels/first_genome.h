@@ -17,10 +17,10 @@ EVONET_FN void make_first_genome(Child<T>& child, const FirstPlan& plan,
   for (int32 k = 0; k < plan.num_nodes; ++k) {
     set_new_node(c, k, k, rules, FOR_FIRST_NODE, draws, uint32(k));
   }
-  const int64 only_input = plan.one_input && plan.num_inputs > 0
-                               ? -1 - int64(choose(draws(FOR_FIRST_STRUCTURE, 0).word[0],
-                                                   plan.num_inputs))
-                               : 0;
+  const int64 only_input =
+      plan.one_input && plan.num_inputs > 0
+          ? -1 - int64(choose(draws(FOR_FIRST_STRUCTURE, 0).word[0], plan.num_inputs))
+          : 0;
   int32 wanted = plan.num_wanted;
   child.num_conns = 0;
   for (int32 i = 0; i < plan.num_candidates; ++i) {

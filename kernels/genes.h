@@ -21,16 +21,44 @@ EVONET_FN T first_value(const FloatRule<T>& rule, uint32 a, uint32 b) {
   T low = rule.init_mean - reach, high = rule.init_mean + reach;
   low = low > rule.min_value ? low : rule.min_value;
   high = high < rule.max_value ? high : rule.max_value;
-  return low + (high - low) * T(uniform(a));
+  // A mean far outside the range makes low exceed high; the value must stay in range even so.
+  return clamp_value(rule, low + (high - low) * T(uniform(a)));
 }
 
+// Without branches, so that loops over it vectorise.
 template <class T>
 EVONET_FN T mutated_value(const FloatRule<T>& rule, T value, uint32 decision, uint32 a, uint32 b) {
-  float r = uniform(decision);
-  if (r < rule.mutate_rate) {
-    return clamp_value(rule, value + rule.mutate_power * T(normal(a, b)));
+  const float r = uniform(decision);
+  const T drawn = T(normal(a, b));
+  const T moved = clamp_value(rule, value + rule.mutate_power * drawn);
+  const T fresh = clamp_value(rule, rule.init_mean + rule.init_stdev * drawn);
+  const T kept = r < rule.mutate_rate + rule.replace_rate ? fresh : value;
+  return r < rule.mutate_rate ? moved : kept;
+}
+
+// Mutates `count` values; value i uses draw i of the block.
+template <class T>
+EVONET_FN void mutate_values(const FloatRule<T>& given, T* values, int32 count,
+                             const PhiloxBlock& draws) {
+  const FloatRule<T> rule = given;  // a copy that the stores below cannot alias
+  T block[kBlock];
+  for (int i = 0; i < kBlock; ++i) block[i] = i < count ? values[i] : T(0);
+  if (rule.init_uniform) {
+    for (int i = 0; i < kBlock; ++i) {
+      const float r = uniform(draws.word[0][i]);
+      const bool replaced = r >= rule.mutate_rate && r < rule.mutate_rate + rule.replace_rate;
+      const T fresh = first_value(rule, draws.word[1][i], draws.word[2][i]);
+      const T moved =
+          mutated_value(rule, block[i], draws.word[0][i], draws.word[1][i], draws.word[2][i]);
+      block[i] = replaced ? fresh : moved;
+    }
+  } else {
+    for (int i = 0; i < kBlock; ++i) {
+      block[i] =
+          mutated_value(rule, block[i], draws.word[0][i], draws.word[1][i], draws.word[2][i]);
+    }
   }
-  return r < rule.mutate_rate + rule.replace_rate ? first_value(rule, a, b) : value;
+  for (int i = 0; i < count; ++i) values[i] = block[i];
 }
 
 EVONET_FN unsigned char any_option(const ChoiceRule& rule, uint32 word) {

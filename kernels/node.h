@@ -19,18 +19,27 @@ EVONET_FN T aggregate_links(int aggregation, int num_links, const T* weights, So
                             T* scratch) {
   if (num_links == 0) return agg_empty<T>(aggregation);
   T acc;
-#define EVONET_FOLD(name)                       \
+#define EVONET_FOLD(name)                         \
   acc = agg_##name##_first(weights[0], value(0)); \
   for (int i = 1; i < num_links; ++i) acc = agg_##name##_next(acc, weights[i], value(i))
   switch (aggregation) {
-    case AGG_PRODUCT: EVONET_FOLD(product); break;
-    case AGG_MAX: EVONET_FOLD(max); break;
-    case AGG_MIN: EVONET_FOLD(min); break;
-    case AGG_MAXABS: EVONET_FOLD(maxabs); break;
+    case AGG_PRODUCT:
+      EVONET_FOLD(product);
+      break;
+    case AGG_MAX:
+      EVONET_FOLD(max);
+      break;
+    case AGG_MIN:
+      EVONET_FOLD(min);
+      break;
+    case AGG_MAXABS:
+      EVONET_FOLD(maxabs);
+      break;
     case AGG_MEDIAN:
       for (int i = 0; i < num_links; ++i) scratch[i] = weights[i] * value(i);
       return median_inplace(scratch, num_links);
-    default: EVONET_FOLD(sum);
+    default:
+      EVONET_FOLD(sum);
   }
 #undef EVONET_FOLD
   return agg_finish(aggregation, acc, T(num_links));

@@ -15,6 +15,7 @@ struct Philox {
 };
 
 EVONET_FN Philox philox(uint32 c0, uint32 c1, uint32 c2, uint32 c3, uint32 k0, uint32 k1) {
+#pragma GCC unroll 10
   for (int round = 0; round < 10; ++round) {
     uint64 p0 = uint64(0xD2511F53u) * c0, p1 = uint64(0xCD9E8D57u) * c2;
     c0 = uint32(p1 >> 32) ^ c1 ^ k0;
@@ -42,6 +43,13 @@ enum Purpose : uint32 {
   FOR_FIRST_STRUCTURE
 };
 
+// As many draws as fill the widest vectors; loops over them vectorise.
+static constexpr int kBlock = 16;
+
+struct PhiloxBlock {
+  uint32 word[4][kBlock];
+};
+
 // All draws of one child of one generation.
 struct Draws {
   uint64 seed;
@@ -49,6 +57,19 @@ struct Draws {
 
   EVONET_METHOD Philox operator()(Purpose purpose, uint32 draw) const {
     return philox(draw, purpose, child, generation, uint32(seed), uint32(seed >> 32));
+  }
+
+  // The draws first, first + stride, ...
+  EVONET_METHOD PhiloxBlock block(Purpose purpose, uint32 first, uint32 stride) const {
+    PhiloxBlock all;
+    for (int i = 0; i < kBlock; ++i) {
+      const Philox one = (*this)(purpose, first + uint32(i) * stride);
+      all.word[0][i] = one.word[0];
+      all.word[1][i] = one.word[1];
+      all.word[2][i] = one.word[2];
+      all.word[3][i] = one.word[3];
+    }
+    return all;
   }
 };
 

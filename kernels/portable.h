@@ -90,15 +90,28 @@ EVONET_FN T from_bits(Bits<T> x) {
 
 template <class T>
 EVONET_FN T magnitude(T x) {
-  if constexpr (kIsFloat<T>) return from_bits<T>(to_bits(x) & 0x7fffffff);
-  else return from_bits<T>(to_bits(x) & 0x7fffffffffffffff);
+  if constexpr (kIsFloat<T>)
+    return from_bits<T>(to_bits(x) & 0x7fffffff);
+  else
+    return from_bits<T>(to_bits(x) & 0x7fffffffffffffff);
+}
+
+// size >= 0 with the sign of x.
+template <class T>
+EVONET_FN T copy_sign(T size, T x) {
+  if constexpr (kIsFloat<T>)
+    return from_bits<T>(to_bits(size) | (to_bits(x) & ~0x7fffffff));
+  else
+    return from_bits<T>(to_bits(size) | (to_bits(x) & ~0x7fffffffffffffff));
 }
 
 // Chips disagree about the sign and payload of a NaN they make; equal bits need one NaN.
 template <class T>
 EVONET_FN T canonical(T x) {
-  if constexpr (kIsFloat<T>) return x == x ? x : all<T>(from_bits<float>(0x7fc00000));
-  else return x == x ? x : all<T>(from_bits<double>(0x7ff8000000000000));
+  if constexpr (kIsFloat<T>)
+    return x == x ? x : all<T>(from_bits<float>(0x7fc00000));
+  else
+    return x == x ? x : all<T>(from_bits<double>(0x7ff8000000000000));
 }
 
 // Python's min(limit, x) and max(limit, x): the limit if x is NaN.
@@ -113,9 +126,9 @@ EVONET_FN T at_least(T x, T limit) {
 
 #if defined(EVONET_X86)
 // One instruction does just that, but GCC does not see it when the limit is a constant.
-#define EVONET_LIMITS(V, NUMBER, BYTES, MIN, MAX, ...)                       \
-  typedef NUMBER V __attribute__((vector_size(BYTES)));                      \
-  EVONET_FN V at_most(V x, V limit) { return MIN(__VA_ARGS__ x, limit); }    \
+#define EVONET_LIMITS(V, NUMBER, BYTES, MIN, MAX, ...)                    \
+  typedef NUMBER V __attribute__((vector_size(BYTES)));                   \
+  EVONET_FN V at_most(V x, V limit) { return MIN(__VA_ARGS__ x, limit); } \
   EVONET_FN V at_least(V x, V limit) { return MAX(__VA_ARGS__ x, limit); }
 EVONET_LIMITS(Float4, float, 16, _mm_min_ps, _mm_max_ps, )
 EVONET_LIMITS(Double2, double, 16, _mm_min_pd, _mm_max_pd, )
@@ -199,8 +212,10 @@ EVONET_FN float square_root(float x) {
 // Float32 multiplies and adds in one rounding; float64 in two, as neat-python does.
 template <class T>
 EVONET_FN T multiply_add(T a, T b, T c) {
-  if constexpr (kIsFloat<T>) return fused(a, b, c);
-  else return a * b + c;
+  if constexpr (kIsFloat<T>)
+    return fused(a, b, c);
+  else
+    return a * b + c;
 }
 
 EVONET_NAMESPACE_END

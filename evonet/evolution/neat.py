@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -185,6 +187,38 @@ class NEAT:
                 id=int(state.ids[top]),
             )
 
+    def save(self, folder: str | os.PathLike[str], keep: int = 3) -> Path:
+        """Writes a checkpoint, without changing anything; see `evonet.checkpoint`.
+
+        Args:
+            folder: Where checkpoints are; made if it is missing.
+            keep: How many to keep.
+
+        Raises:
+            OSError: The disk or the folder does not take it.
+        """
+        from evonet.checkpoint import save_checkpoint
+
+        return save_checkpoint(self, folder, keep)
+
+    @staticmethod
+    def resume(
+        path: str | os.PathLike[str], config: Config | None = None, fork: bool = False
+    ) -> NEAT:
+        """Goes on from a checkpoint, or from the newest of a folder; see `evonet.checkpoint`.
+
+        Args:
+            path: A checkpoint, or a folder of them.
+            config: None for the config in the checkpoint.
+            fork: Whether to go on with another config than before, on purpose.
+
+        Raises:
+            CheckpointError: Nothing there can be read, or the config has changed.
+        """
+        from evonet.checkpoint import load_checkpoint
+
+        return load_checkpoint(path, config, fork)
+
     # ---- one generation ----------------------------------------------------------------------
 
     def _begin(self, generation: int = 0) -> State:
@@ -345,4 +379,3 @@ def _pins(name: str, configured: int | None, given: int | None) -> int:
     if number is None:
         raise OptionError(f"{name} is not known: set genome.{name} in the config, or pass it.")
     return number
-

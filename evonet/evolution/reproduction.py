@@ -73,7 +73,13 @@ def plan_mating(
 
     elite = np.sort(np.concatenate(elites))
     first, second = pick_parents(
-        species, pools, num_children, len(elite), config.interspecies_crossover_prob, seed, generation
+        species,
+        pools,
+        num_children,
+        len(elite),
+        config.interspecies_crossover_prob,
+        seed,
+        generation,
     )
     first_is_fitter = scores[first] > scores[second]  # ties favour the second, as in neat-python
     return MatingPlan(

@@ -123,9 +123,13 @@ template <class T>
 nb::tuple breed(const nb::object& parents, In<int64_t> fitter, In<int64_t> other,
                 const nb::dict& rules, uint64_t seed, uint32_t generation, int64_t next_node_key,
                 int64_t next_innovation, int threads, const std::string& simd) {
-  const BreedPlan<T> plan{read_population<T>(parents), static_cast<int64_t>(fitter.shape(0)),
-                          fitter.data(),               other.data(),
-                          read_genome_rules<T>(rules), {seed, generation}};
+  const BreedPlan<T> plan{read_population<T>(parents),
+                          static_cast<int64_t>(fitter.shape(0)),
+                          fitter.data(),
+                          other.data(),
+                          nb::cast<In<int32_t>>(parents.attr("rank")).data(),
+                          read_genome_rules<T>(rules),
+                          {seed, generation}};
   const EvolutionKernels<T>& kernels = find_isa(simd).kernels(T()).evolution;
   Numbers numbers{next_node_key, next_innovation};
   Offspring<T> out;

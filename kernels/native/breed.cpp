@@ -85,7 +85,8 @@ class Registry {
 template <class T>
 void put_numbers(const Genes<T>& c, int num_nodes, int num_conns, const Request& request,
                  const Given& given) {
-  if (num_nodes > 0 && c.node_key[num_nodes - 1] == kPending) c.node_key[num_nodes - 1] = given.node;
+  if (num_nodes > 0 && c.node_key[num_nodes - 1] == kPending)
+    c.node_key[num_nodes - 1] = given.node;
   const int first = num_conns - request.num_new;
   for (int i = first; i < num_conns; ++i) {
     if (c.source[i] == request.source && c.target[i] == request.target) {
@@ -207,7 +208,7 @@ bool breed_generation(const BreedPlan<T>& plan, const EvolutionKernels<T>& kerne
   }
   const int64_t words = kernels.cycle_scratch(most_nodes + 1, most_conns + 3);
   std::vector<std::unique_ptr<int[]>> scratch(threads);
-  return make_generation(
+  const bool finished = make_generation(
       plan.num_children, threads, poll, numbers, out,
       [&](int64_t i) {
         const Genome<T> parent = plan.parents[plan.fitter[i]];
@@ -220,12 +221,19 @@ bool breed_generation(const BreedPlan<T>& plan, const EvolutionKernels<T>& kerne
         if (plan.other[i] < 0) {
           copy_genome(child, fitter);
         } else {
-          kernels.breed(child, fitter, plan.parents[plan.other[i]],
-                        plan.fitter[i] == plan.other[i], plan.rules, plan.parents.num_inputs,
-                        plan.parents.num_outputs, plan.random, static_cast<uint32_t>(i));
+          kernels.breed(child, fitter, plan.parents[plan.other[i]], plan.fitter[i] == plan.other[i],
+                        plan.rules, plan.parents.num_inputs, plan.parents.num_outputs, plan.random,
+                        static_cast<uint32_t>(i));
         }
         part.append(child);
       });
+  if (!finished) return false;
+  for (int64_t i = 0; i < plan.num_children; ++i) {
+    if (plan.other[i] >= 0) continue;
+    std::copy_n(plan.rank + plan.parents.conn_start[plan.fitter[i]],
+                plan.parents[plan.fitter[i]].num_conns, &out.rank.data[out.conn_start.data[i]]);
+  }
+  return true;
 }
 
 template <class T>
@@ -244,11 +252,11 @@ bool first_generation(int64_t num_genomes, const FirstPlan& plan, const GenomeRu
       });
 }
 
-#define EVONET_INSTANTIATE(T)                                                                     \
-  template bool breed_generation(const BreedPlan<T>&, const EvolutionKernels<T>&, int,            \
-                                 const Interrupt::Poll&, Numbers&, Offspring<T>&);                \
-  template bool first_generation(int64_t, const FirstPlan&, const GenomeRules<T>&, RandomSource,  \
-                                 const EvolutionKernels<T>&, int, const Interrupt::Poll&,         \
+#define EVONET_INSTANTIATE(T)                                                                    \
+  template bool breed_generation(const BreedPlan<T>&, const EvolutionKernels<T>&, int,           \
+                                 const Interrupt::Poll&, Numbers&, Offspring<T>&);               \
+  template bool first_generation(int64_t, const FirstPlan&, const GenomeRules<T>&, RandomSource, \
+                                 const EvolutionKernels<T>&, int, const Interrupt::Poll&,        \
                                  Offspring<T>&);
 EVONET_INSTANTIATE(float)
 EVONET_INSTANTIATE(double)

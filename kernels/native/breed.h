@@ -25,6 +25,7 @@ struct BreedPlan {
   int64_t num_children;
   const int64_t* fitter;  // [num_children]
   const int64_t* other;   // [num_children], or -1 for a child that is a copy of `fitter`
+  const int32_t* rank;    // of the parents' connections; a copy keeps them
   GenomeRules<T> rules;
   RandomSource random;
 };

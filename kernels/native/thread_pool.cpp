@@ -57,7 +57,7 @@ class Pool {
   void run(Job& job, int num_workers, const Interrupt::Poll& poll) {
     {
       std::lock_guard<std::mutex> lock(mutex_);
-      while (num_started_ < num_workers) start_worker(++num_started_);
+      for (; num_started_ < num_workers; ++num_started_) start_worker();
       job_ = &job;
       seats_ = num_workers;
       epoch_.fetch_add(1, std::memory_order_release);
@@ -66,32 +66,38 @@ class Pool {
     job.work(0, &poll);
     std::unique_lock<std::mutex> lock(mutex_);
     job_ = nullptr;  // latecomers find nothing to do
-    done_.wait(lock, [this] { return num_active_ == 0; });
+    Interrupt interrupt(job.stop, &poll);
+    while (!done_.wait_for(lock, Interrupt::kPeriod, [this] { return num_active_ == 0; })) {
+      lock.unlock();
+      interrupt.requested();  // the workers may be at it for long
+      lock.lock();
+    }
   }
 
  private:
   // Back-to-back calls are common, so a worker looks around briefly before it sleeps.
   static constexpr int kSpins = 4000;
 
-  void start_worker(int id) {
+  void start_worker() {
     const uint64_t seen = epoch_.load(std::memory_order_relaxed);
-    std::thread([this, id, seen] { loop(id, seen); }).detach();
+    std::thread([this, seen] { loop(seen); }).detach();
   }
 
-  void loop(int id, uint64_t seen) {
+  void loop(uint64_t seen) {
     for (;;) {
       for (int i = 0; i < kSpins && epoch_.load(std::memory_order_acquire) == seen; ++i) relax();
       Job* job;
+      int worker;
       {
         std::unique_lock<std::mutex> lock(mutex_);
         wake_.wait(lock, [&] { return epoch_.load(std::memory_order_relaxed) != seen; });
         seen = epoch_.load(std::memory_order_relaxed);
         if (job_ == nullptr || seats_ == 0) continue;
-        --seats_;
+        worker = seats_--;  // 1..seats: this pool may have more threads than the job has scratch
         ++num_active_;
         job = job_;
       }
-      job->work(id, nullptr);
+      job->work(worker, nullptr);
       std::lock_guard<std::mutex> lock(mutex_);
       if (--num_active_ == 0) done_.notify_one();
     }
@@ -131,14 +137,14 @@ Pool& pool() {
 }  // namespace
 
 bool Interrupt::requested() {
-  if (poll_ != nullptr) {
-    const auto now = std::chrono::steady_clock::now();
-    if (now >= next_) {
-      next_ = now + std::chrono::milliseconds(20);
-      if ((*poll_)()) stop_.store(true, std::memory_order_relaxed);
-    }
-  }
-  return stop_.load(std::memory_order_relaxed);
+  if (stop_.load(std::memory_order_relaxed)) return true;
+  if (poll_ == nullptr) return false;
+  const auto now = std::chrono::steady_clock::now();
+  if (now < next_) return false;
+  next_ = now + kPeriod;
+  const bool wanted = (*poll_)();
+  if (wanted) stop_.store(true, std::memory_order_relaxed);
+  return wanted;
 }
 
 int available_threads() {

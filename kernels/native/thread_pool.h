@@ -11,10 +11,11 @@
 namespace evonet {
 
 // Tells long-running work when to give up. Only the calling thread polls (for Ctrl-C), at most
-// every 20 ms; workers see the flag that it raises.
+// once per period, also while it waits for the workers; they see the flag that it raises.
 class Interrupt {
  public:
   using Poll = std::function<bool()>;
+  static constexpr std::chrono::milliseconds kPeriod{20};
 
   Interrupt(std::atomic<bool>& stop, const Poll* poll) : stop_(stop), poll_(poll) {}
 
@@ -24,7 +25,7 @@ class Interrupt {
   std::atomic<bool>& stop_;
   const Poll* poll_;
   std::chrono::steady_clock::time_point next_ =
-      std::chrono::steady_clock::now() + std::chrono::milliseconds(20);
+      std::chrono::steady_clock::now() + kPeriod;
 };
 
 // One unit of a parallel job: `index` says which, `worker` (0 is the caller) whose scratch to use.

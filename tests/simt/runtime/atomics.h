@@ -6,7 +6,7 @@
 
 extern "C" {
 // Checked mode: tells the checker about an atomic access of the calling line.
-void simt_atomic_access(const volatile void* address, unsigned size);
+void simt_atomic_access(const volatile void* address, unsigned size, bool uses_value);
 }
 
 namespace simt {
@@ -51,11 +51,11 @@ __forceinline__ bool swap_word(volatile W* p, W expected, W desired) {
 #endif
 
 // *p = update(*p) at once; returns what *p was.
-template <class T, class Update>
+template <bool uses_value = true, class T, class Update>
 __forceinline__ T atomic_update(T* p, Update update) {
   using Word = typename WordOf<sizeof(T)>::type;
 #ifdef SIMT_CHECKED
-  simt_atomic_access(p, sizeof(T));
+  simt_atomic_access(p, sizeof(T), uses_value);
 #endif
   volatile Word* word = reinterpret_cast<volatile Word*>(p);
   for (;;) {
@@ -89,8 +89,6 @@ __forceinline__ int atomicSub(int* p, int operand) {
   return simt::atomic_update(p, [&](int old) { return int(unsigned(old) - unsigned(operand)); });
 }
 SIMT_ATOMIC(atomicSub, unsigned, old - operand)
-SIMT_ATOMIC_INTEGERS(atomicExch, (static_cast<void>(old), operand))
-SIMT_ATOMIC(atomicExch, float, (static_cast<void>(old), operand))
 SIMT_ATOMIC_INTEGERS(atomicMin, old < operand ? old : operand)
 SIMT_ATOMIC(atomicMin, long long, old < operand ? old : operand)
 SIMT_ATOMIC_INTEGERS(atomicMax, old > operand ? old : operand)
@@ -102,6 +100,16 @@ SIMT_ATOMIC(atomicInc, unsigned, old >= operand ? 0 : old + 1)
 SIMT_ATOMIC(atomicDec, unsigned, old == 0 || old > operand ? operand : old - 1)
 #undef SIMT_ATOMIC_INTEGERS
 #undef SIMT_ATOMIC
+
+#define SIMT_ATOMIC_EXCH(T)                                                \
+  __forceinline__ T atomicExch(T* p, T operand) {                         \
+    return simt::atomic_update<false>(p, [&](T) -> T { return operand; }); \
+  }
+SIMT_ATOMIC_EXCH(int)
+SIMT_ATOMIC_EXCH(unsigned)
+SIMT_ATOMIC_EXCH(unsigned long long)
+SIMT_ATOMIC_EXCH(float)
+#undef SIMT_ATOMIC_EXCH
 
 #define SIMT_ATOMIC_CAS(T)                                                                       \
   __forceinline__ T atomicCAS(T* p, T expected, T desired) {                                     \

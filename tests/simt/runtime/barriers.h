@@ -10,10 +10,13 @@ int __syncthreads_or(int predicate);
 void __threadfence();
 void __threadfence_block();
 void __threadfence_system();
-void __nanosleep(unsigned nanoseconds);  // lets the other threads of the block run
+void simt_yield();
 [[noreturn]] void __trap();
 [[noreturn]] void simt_assertion_failed(const char* condition);
 }
+
+// Lets the other threads of the block run. Inline, because libc exports another __nanosleep.
+inline __attribute__((always_inline)) void __nanosleep(unsigned) { simt_yield(); }
 
 #ifdef NDEBUG
 #define assert(condition) static_cast<void>(0)

@@ -6,7 +6,6 @@
 #define __host__
 #define __device__
 #define __forceinline__ inline __attribute__((always_inline))
-#define __noinline__ __attribute__((noinline))
 #define __align__(bytes) __attribute__((aligned(bytes)))
 #define __grid_constant__
 #define __builtin_assume(condition) \

@@ -1,6 +1,7 @@
 // launch.cpp: hands out blocks to OS threads.
 #include "launch.h"
 
+#include <memory>
 #include <numeric>
 #include <thread>
 
@@ -45,23 +46,25 @@ uint3 Launch::block_index(uint64_t linear) const {
 
 }  // namespace simt
 
+static std::unique_ptr<simt::Launch> last_launch;  // keeps its findings until the next
+
 extern "C" {
 
 // Runs a kernel; returns the number of findings.
 uint64_t simt_launch(const simt::Request* request) {
-  static thread_local simt::Scheduler scheduler;  // keeps its fibers for the next launch
-  static simt::Launch* last = nullptr;            // keeps its findings until then
-  delete last;
-  simt::Launch& launch = *(last = new simt::Launch(*request));
+  // Keeps its fibers for the next launch.
+  static thread_local auto scheduler = std::make_unique<simt::Scheduler>();
+  last_launch = std::make_unique<simt::Launch>(*request);
+  simt::Launch& launch = *last_launch;
   simt::current_launch = &launch;
   {
     simt::FaultHandlers handlers;
-    simt::checker::begin_launch();
+    simt::checker::begin_launch(scheduler->shared_begin());
     std::vector<std::thread> others;
     for (int i = 1; i < request->num_workers; ++i) {
       others.emplace_back([&] { simt::Scheduler().run_blocks(launch); });
     }
-    scheduler.run_blocks(launch);
+    scheduler->run_blocks(launch);
     for (std::thread& other : others) other.join();
     simt::checker::end_launch();
   }
@@ -70,6 +73,6 @@ uint64_t simt_launch(const simt::Request* request) {
 }
 
 // One finding of the last launch; valid until the next.
-const simt::Finding* simt_finding(uint64_t index);
+const simt::Finding* simt_finding(uint64_t index) { return &last_launch->findings.all()[index]; }
 
 }  // extern "C"

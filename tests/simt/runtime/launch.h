@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "entry_view.h"
+#include "entry.h"
 #include "findings.h"
 #include "image.h"
 

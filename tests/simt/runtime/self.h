@@ -23,10 +23,11 @@ struct Self {
 
   unsigned num_ready;  // threads that were released and wait for their turn
   unsigned num_exited;
-  unsigned exited_lanes[32];  // one bit per lane, one word per warp
+  unsigned* exited_lanes;  // one bit per lane, one word per warp
 };
 
 }  // namespace simt
 
-// __thread rather than thread_local: no initialiser to look for at every access.
+// __thread rather than thread_local: no initialiser to look for at every access. The initial-exec
+// model saves a call, but the memory for it is scarce: keep this small.
 extern "C" __attribute__((tls_model("initial-exec"))) __thread simt::Self simt_self;

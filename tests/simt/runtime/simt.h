@@ -2,16 +2,18 @@
 // it in front of every .cu file.
 #pragma once
 
-#include "keywords.h"
-//
 #include "arithmetic.h"
 #include "atomics.h"
 #include "barriers.h"
-#include "entry.h"
 #include "indices.h"
+#include "keywords.h"
 #include "memory.h"
+#include "registration.h"
 #include "vector_types.h"
 #include "warp.h"
+
+// Not in keywords.h: the C++ library's own headers say __attribute__((__noinline__)).
+#define __noinline__ __attribute__((noinline))
 
 #define EVONET_SIMT 1
 #define __CUDACC__ 1

@@ -1,0 +1,115 @@
+"""Does evonet's NEAT search as well as neat-python's? Generations to solve, seed by seed.
+
+    python benchmarks/fidelity.py [--seeds 200] [--cap 300] [--tasks xor,parity3]
+
+Both read the same config. Runs that reach the cap are censored: the median is that
+of the Kaplan-Meier curve, and its ratio is bootstrapped over seeds. The figure
+to look at is the upper 95 % bound of the ratio ours / neat-python.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import multiprocessing
+import tempfile
+import time
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+from neat_loop import NeatPythonRun
+
+import evonet
+from evonet.config import Config
+from evonet.evolution import NEAT
+from evonet.resources import resource_folder
+from evonet.tasks import Supervised, xor
+
+XOR_INI = resource_folder("configs") / "xor-neat.ini"
+
+
+def parity(bits: int) -> Supervised:
+    x = np.array(list(product([0.0, 1.0], repeat=bits)))
+    return Supervised(x, x.sum(axis=1, keepdims=True) % 2, best=float(len(x)))
+
+
+def setting(task: str) -> tuple[str, Supervised]:
+    """The INI text and the task. Parity counts as solved where XOR's example does: 97.5 %."""
+    text = XOR_INI.read_text()
+    if task == "xor":
+        return text, xor()
+    examples = parity(3)
+    text = text.replace("fitness_threshold     = 3.9", f"fitness_threshold = {0.975 * examples.best}")
+    return text.replace("num_inputs              = 2", "num_inputs = 3"), examples
+
+
+def ours(job: tuple[str, int, int]) -> int:
+    task, seed, cap = job
+    text, examples = setting(task)
+    neat = NEAT(Config.loads(text, "ini"), seed=seed, threads=1)
+    for generation in range(cap):
+        neat.tell(examples.evaluate(evonet.compile(neat.ask(), threads=1), seed=generation))
+        if neat.solved:
+            return generation + 1
+    return cap + 1
+
+
+def theirs(job: tuple[str, int, int]) -> int:
+    task, seed, cap = job
+    text, examples = setting(task)
+    with tempfile.TemporaryDirectory() as folder:
+        ini = Path(folder) / "config.ini"
+        ini.write_text(text)
+        with contextlib.redirect_stdout(io.StringIO()):
+            run = NeatPythonRun(ini, examples.x, examples.y, examples.best, seed)
+            limit = run.config.fitness_threshold
+            run.config.no_fitness_termination = True
+            for generation in range(cap):
+                run.generation()
+                if run.best >= limit:
+                    return generation + 1
+    return cap + 1
+
+
+def median(generations: np.ndarray, cap: int) -> float:
+    """Kaplan-Meier's median. All runs are censored at the same cap, so it is the plain median."""
+    middle = float(np.median(generations))
+    return middle if middle <= cap else np.inf
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seeds", type=int, default=200)
+    parser.add_argument("--cap", type=int, default=300)
+    parser.add_argument("--tasks", default="xor,parity3")
+    parser.add_argument("--processes", type=int, default=2)
+    arguments = parser.parse_args()
+    rng = np.random.default_rng(0)
+    for task in arguments.tasks.split(","):
+        jobs = [(task, seed, arguments.cap) for seed in range(arguments.seeds)]
+        found = {}
+        for name, run in (("evonet", ours), ("neat-python", theirs)):
+            begin = time.perf_counter()
+            with multiprocessing.get_context("spawn").Pool(arguments.processes) as pool:
+                found[name] = np.array(pool.map(run, jobs, chunksize=1))
+            solved = found[name] <= arguments.cap
+            print(
+                f"{task} {name:12} median {median(found[name], arguments.cap):6.1f} generations, "
+                f"solved {solved.sum()} of {len(jobs)} "
+                f"({time.perf_counter() - begin:.0f} s)",
+                flush=True,
+            )
+        ratios = [
+            median(rng.choice(found["evonet"], len(jobs)), arguments.cap)
+            / median(rng.choice(found["neat-python"], len(jobs)), arguments.cap)
+            for _ in range(10_000)
+        ]
+        ratio = median(found["evonet"], arguments.cap) / median(found["neat-python"], arguments.cap)
+        low, high = np.quantile(ratios, [0.025, 0.975])
+        print(f"{task} ratio of medians {ratio:.2f}, 95 % interval {low:.2f} to {high:.2f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

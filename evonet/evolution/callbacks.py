@@ -1,0 +1,250 @@
+"""Callbacks: what happens around evolution, from a progress bar to checkpoints.
+
+    def watch(record):                       # any function of a GenerationRecord will do
+        print(record.generation, record.best)
+
+    evolve(task, config, callbacks=[Progress(), CheckpointSaver("runs/xor"), watch])
+
+A callback that returns True ends the run after this generation.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+import warnings
+from pathlib import Path
+from typing import Any, TextIO
+
+from evonet import checkpoint
+from evonet.atomic_file import open_atomic
+from evonet.errors import CheckpointError, OptionError
+from evonet.evolution.hooks import Callback, CallbackLike, Result, Run
+from evonet.evolution.neat import NEAT
+from evonet.evolution.record import GenerationRecord
+
+__all__ = [
+    "Callback",
+    "CallbackLike",
+    "CheckpointSaver",
+    "GenerationRecord",
+    "MetricsWriter",
+    "Progress",
+    "Result",
+    "Run",
+    "StopAfter",
+]
+
+
+class CheckpointSaver(Callback):
+    """Saves the state of the run, so that it can be resumed from the folder.
+
+    A checkpoint says that its generation is done, so it is written when all other callbacks are
+    through with that generation: a resumed run then repeats or skips nothing.
+    """
+
+    comes_last = True
+
+    def __init__(self, folder: str | os.PathLike[str], every: int = 1, keep: int = 3) -> None:
+        """Saves nothing yet.
+
+        Args:
+            folder: Where checkpoints are; made if it is missing.
+            every: Generations from one checkpoint to the next; the end of a run gets one anyway.
+            keep: How many to keep.
+
+        Raises:
+            OptionError: every or keep is less than 1.
+        """
+        for name, value in (("every", every), ("keep", keep)):
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                raise OptionError(f"{name}={value!r} must be a whole number, at least 1.")
+        self._folder = Path(folder)
+        self._every = every
+        self._keep = keep
+        self._seen = -1  # the last generation that all callbacks are through with
+        self._saved: tuple[int, bool] | None = None  # the last state saved, and whether told
+
+    def on_start(self, run: Run) -> None:
+        """Makes sure that the folder is free, or holds this very run.
+
+        Raises:
+            CheckpointError: The folder holds checkpoints of another run.
+        """
+        self._seen, self._saved = run.first_generation - 1, None
+        self._neat = run.neat
+        found = checkpoint.list_checkpoints(self._folder)
+        source = run.resumed_from
+        if source is not None and source.parent.resolve() == self._folder.resolve():
+            self._saved = _moment(run.neat)
+            for file in found:  # from before the run was set back, or unreadable
+                if checkpoint.generation_of(file) > run.neat.generation:
+                    file.unlink(missing_ok=True)
+        elif found:
+            raise CheckpointError(
+                f"{self._folder}: already holds {found[-1].name} of another run. Resume that run, "
+                "or choose another folder."
+            )
+
+    def on_generation(self, record: GenerationRecord) -> None:
+        """Saves, if it is time."""
+        self._seen = record.generation
+        if (record.generation + 1) % self._every == 0:
+            self._save()
+
+    def on_end(self, result: Result) -> None:
+        """Saves what is new since the last time."""
+        generation, told = now = _moment(result.neat)
+        # Interrupted between `tell` and here, some callback has not seen this generation yet.
+        if now != self._saved and generation - (not told) == self._seen and self._seen >= 0:
+            self._save()
+
+    def _save(self) -> None:
+        checkpoint.save_checkpoint(self._neat, self._folder, self._keep)
+        self._saved = _moment(self._neat)
+
+
+def _moment(neat: NEAT) -> tuple[int, bool]:
+    return neat.generation, neat.state.fitness is not None
+
+
+class MetricsWriter(Callback):
+    """Writes one JSON object per generation and line, as `GenerationRecord.to_dict` gives it.
+
+    A fresh run begins a fresh file; a resumed run drops the lines of generations that it does
+    again, and goes on behind the others.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        """Opens nothing yet.
+
+        Args:
+            path: The file, usually metrics.jsonl.
+        """
+        self._path = Path(path)
+        self._file: TextIO | None = None
+
+    def on_generation(self, record: GenerationRecord) -> None:
+        """Writes a line that other programs see at once."""
+        if self._file is None:
+            # Only now, so that a run that cannot even start leaves the old file alone.
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            kept = self._lines_before(record.generation)
+            with open_atomic(self._path) as file:
+                file.writelines(kept)
+            self._file = open(self._path, "a", encoding="utf-8", newline="\n")  # noqa: SIM115
+        self._file.write(json.dumps(record.to_dict(), allow_nan=False) + "\n")
+        self._file.flush()
+
+    def on_end(self, result: Result) -> None:
+        """Closes the file."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def _lines_before(self, generation: int) -> list[bytes]:
+        if generation == 0 or not self._path.exists():
+            return []
+        kept: list[bytes] = []
+        lines = self._path.read_bytes().splitlines(keepends=True)
+        for number, line in enumerate(lines, 1):
+            found = _generation_of(line)
+            if found is not None and found < generation:
+                kept.append(line)
+            elif found is None and number < len(lines):  # A killed run may cut the last one short.
+                warnings.warn(f"{self._path}: line {number} is no record; dropped.", stacklevel=3)
+        return kept
+
+
+def _generation_of(line: bytes) -> int | None:
+    try:
+        record: Any = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    found = record.get("generation") if isinstance(record, dict) else None
+    return found if type(found) is int and line.endswith(b"\n") else None
+
+
+class Progress(Callback):
+    """Shows a progress bar with the best fitness so far."""
+
+    def __init__(self, file: TextIO | None = None) -> None:
+        """Shows nothing yet.
+
+        Args:
+            file: Where to; None for the standard error.
+        """
+        self._file = file
+        self._bar: Any = None
+
+    def on_start(self, run: Run) -> None:
+        """Draws the bar."""
+        from tqdm import tqdm
+
+        self._bar = tqdm(
+            total=run.generations,
+            initial=run.first_generation,
+            unit="gen",
+            file=self._file,
+            dynamic_ncols=True,
+        )
+
+    def on_generation(self, record: GenerationRecord) -> None:
+        """Moves the bar on."""
+        self._bar.set_postfix_str(
+            f"best {record.best_so_far:.6g}, mean {record.mean:.6g}, species {record.num_species}",
+            refresh=False,
+        )
+        self._bar.update()
+
+    def on_end(self, result: Result) -> None:
+        """Leaves the bar as it is."""
+        self._bar.close()
+
+
+class StopAfter(Callback):
+    """Ends a run by other limits than its number of generations."""
+
+    def __init__(
+        self,
+        *,
+        seconds: float | None = None,
+        evaluations: int | None = None,
+        without_improvement: int | None = None,
+    ) -> None:
+        """Sets the limits, each of which ends the run.
+
+        Args:
+            seconds: Time since the run began or was resumed.
+            evaluations: Genomes evaluated, those before a resumption included.
+            without_improvement: Generations in a row without a new best genome.
+
+        Raises:
+            OptionError: There is no limit, or one is not above 0.
+        """
+        limits = [seconds, evaluations, without_improvement]
+        given = [limit for limit in limits if limit is not None]
+        if not given or not all(limit > 0 for limit in given):
+            raise OptionError(
+                f"StopAfter(seconds={seconds}, evaluations={evaluations}, "
+                f"without_improvement={without_improvement}) needs a limit, and each above 0."
+            )
+        self._limits = limits
+        self._begun = 0.0
+
+    def on_start(self, run: Run) -> None:
+        """Starts the clock."""
+        self._begun = time.monotonic()
+
+    def on_generation(self, record: GenerationRecord) -> bool:
+        """Ends the run if a limit is reached."""
+        reached = (
+            time.monotonic() - self._begun,
+            record.evaluations,
+            record.generation - record.best_generation,
+        )
+        return any(
+            limit is not None and value >= limit
+            for value, limit in zip(reached, self._limits, strict=True)
+        )

@@ -1,0 +1,196 @@
+"""What is to be said about one generation, for loggers, progress bars and stopping rules."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from evonet.evolution.neat import NEAT
+from evonet.evolution.species import survivors_of_stagnation
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpeciesRecord:
+    """One species of a generation.
+
+    Attributes:
+        key: Its number.
+        size: How many genomes belong to it.
+        best: The best fitness among them.
+        age: Generations since it was founded.
+        last_improved: The last generation in which its score rose.
+    """
+
+    key: int
+    size: int
+    best: float
+    age: int
+    last_improved: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Seconds:
+    """How long the phases of a generation took.
+
+    Attributes:
+        ask: Breeding and dividing into species.
+        compile: Making networks of genomes.
+        evaluate: Scoring them by the task.
+        tell: Taking the fitness.
+    """
+
+    ask: float
+    compile: float
+    evaluate: float
+    tell: float
+
+    @property
+    def total(self) -> float:
+        """All phases together."""
+        return self.ask + self.compile + self.evaluate + self.tell
+
+
+@dataclass(frozen=True, kw_only=True)
+class GenerationRecord:
+    """One generation after its evaluation.
+
+    Equal runs give equal records, up to `seconds` and what follows from them.
+
+    Attributes:
+        generation: Its number, from 0.
+        best: The best fitness in it; the lowest where fitness is minimised.
+        mean: Of its fitness.
+        min: The lowest fitness.
+        max: The highest fitness.
+        std: Standard deviation of its fitness.
+        best_so_far: The best fitness of the run.
+        best_generation: The generation that found it.
+        solved: Whether the config's threshold is reached.
+        species: By ascending key.
+        mean_nodes: Nodes per genome.
+        mean_connections: Enabled connections per genome.
+        best_nodes: Nodes of the generation's best genome.
+        best_connections: Enabled connections of that genome.
+        evaluations: Genomes evaluated so far.
+        innovations: Innovation numbers given so far.
+        threshold: The distance that divides species.
+        seconds: How long the phases took.
+    """
+
+    generation: int
+    best: float
+    mean: float
+    min: float
+    max: float
+    std: float
+    best_so_far: float
+    best_generation: int
+    solved: bool
+    species: tuple[SpeciesRecord, ...]
+    mean_nodes: float
+    mean_connections: float
+    best_nodes: int
+    best_connections: int
+    evaluations: int
+    innovations: int
+    threshold: float
+    seconds: Seconds
+
+    @property
+    def num_species(self) -> int:
+        """How many species there are."""
+        return len(self.species)
+
+    @property
+    def size(self) -> int:
+        """How many genomes there are, P."""
+        return sum(s.size for s in self.species)
+
+    @property
+    def evaluations_per_second(self) -> float:
+        """Genomes of this generation over the time that all its phases took."""
+        return self.size / self.seconds.total if self.seconds.total > 0 else 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain values that JSON can hold."""
+        fields = dataclasses.asdict(self)
+        fields["species"] = list(fields["species"])
+        fields["num_species"] = self.num_species
+        fields["evaluations_per_second"] = self.evaluations_per_second
+        return fields
+
+
+def describe_generation(neat: NEAT, evaluations: int, seconds: Seconds) -> GenerationRecord:
+    """Describes the generation that was just told.
+
+    Args:
+        neat: Stays as it is.
+        evaluations: Genomes evaluated so far, this generation included.
+        seconds: How long its phases took.
+    """
+    state = neat.state
+    assert state.fitness is not None
+    assert state.best is not None
+    fitness, population = state.fitness, state.population
+    sign = -1.0 if neat.config.neat.fitness_criterion == "min" else 1.0
+    top = int(np.argmax(sign * fitness))
+    nodes = np.diff(population.node_start)
+    connections = np.diff(np.cumsum(np.append(0, population.enabled))[population.conn_start])
+    mean, std = mean_and_deviation(fitness)
+    # Stagnation updates histories, so it gets copies, which then know about this generation.
+    species = [dataclasses.replace(s, score_history=list(s.score_history)) for s in state.species]
+    survivors_of_stagnation(species, sign * fitness, state.generation, neat.config.stagnation)
+    return GenerationRecord(
+        generation=state.generation,
+        best=float(fitness[top]),
+        mean=mean,
+        min=float(fitness.min()),
+        max=float(fitness.max()),
+        std=std,
+        best_so_far=state.best.fitness,
+        best_generation=state.best.generation,
+        solved=neat.solved,
+        species=tuple(
+            SpeciesRecord(
+                key=s.key,
+                size=len(s),
+                best=sign * float((sign * fitness[s.members]).max()),
+                age=state.generation - s.created,
+                last_improved=s.last_improved,
+            )
+            for s in species
+        ),
+        mean_nodes=int(nodes.sum()) / len(nodes),
+        mean_connections=int(connections.sum()) / len(connections),
+        best_nodes=int(nodes[top]),
+        best_connections=int(connections[top]),
+        evaluations=evaluations,
+        innovations=state.next_innovation,
+        threshold=state.threshold,
+        seconds=seconds,
+    )
+
+
+def mean_and_deviation(values: npt.NDArray[np.float64]) -> tuple[float, float]:
+    """The mean and the standard deviation, the same on every machine.
+
+    Args:
+        values: [P] finite, at least one. Scaled by a power of two, so no sum overflows.
+    """
+    scale = math.frexp(float(np.abs(values).max()))[1]
+    scaled = [math.ldexp(value, -scale) for value in values.tolist()]
+    mean = math.fsum(scaled) / len(scaled)
+    variance = math.fsum((value - mean) ** 2 for value in scaled) / len(scaled)
+    return _unscale(mean, scale), _unscale(math.sqrt(variance), scale)
+
+
+def _unscale(value: float, scale: int) -> float:
+    try:
+        return math.ldexp(value, scale)
+    except OverflowError:  # a deviation may be just beyond the largest number
+        return math.copysign(float(np.finfo(np.float64).max), value)

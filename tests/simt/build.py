@@ -1,0 +1,154 @@
+"""Compiles with g++ and keeps what was compiled.
+
+A module is kept under the hash of its preprocessed source, so a change to any header counts. The
+runtime library is compiled once per mode; modules find it beside themselves.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import platform
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from .errors import CompileError, SimtError
+from .source import Translation, translate
+
+RUNTIME = Path(__file__).parent / "runtime"
+MODES = ("plain", "checked")
+
+LANGUAGE = ["-std=c++17", "-fPIC", "-w", "-fno-exceptions", "-fno-rtti"]
+# The arithmetic of a GPU that is told --fmad=false: IEEE, integers wrap, float4* may alias float*.
+ARITHMETIC = ["-ffp-contract=off", "-fno-math-errno", "-fwrapv", "-fno-strict-aliasing"]
+# Lines of source from return addresses; modules that share no variables. DWARF 5 counts files from
+# 0, and some addr2line from 1.
+LINKAGE = ["-g1", "-gdwarf-4", "-fno-optimize-sibling-calls", "-fno-gnu-unique", "-fno-plt"]
+SANITIZERS = "thread,bounds-strict,shift-exponent,integer-divide-by-zero,float-cast-overflow"
+# -O0: every access of the source is one access of the machine, a float4 is not split.
+MODE_FLAGS = {
+    "plain": ["-O2"],
+    "checked": [
+        "-O0",
+        f"-fsanitize={SANITIZERS}",
+        "--param=tsan-instrument-func-entry-exit=0",
+    ],
+}
+
+
+def why_unavailable() -> str | None:
+    """Returns why the runner cannot work here, or None if it can."""
+    if platform.system() != "Linux":
+        return f"the SIMT runner needs Linux, not {platform.system()}"
+    for tool in ("g++", "readelf", "addr2line"):
+        if shutil.which(tool) is None:
+            return f"the SIMT runner needs {tool}; install g++ and binutils"
+    return None
+
+
+def preprocess(
+    source: str | Path,
+    name: str,
+    include_dirs: Sequence[Path],
+    defines: Mapping[str, object],
+    mode: str,
+) -> str:
+    """Expands macros and includes of a .cu file, or of a source text."""
+    command = ["g++", "-E", "-x", "c++", *LANGUAGE, *_machine_flags()]
+    command += ["-include", str(RUNTIME / "simt.h")]
+    command += [f"-I{folder}" for folder in include_dirs]
+    command += [f"-D{key}={value}" for key, value in defines.items()]
+    command += ["-DSIMT_CHECKED"] if mode == "checked" else []
+    if isinstance(source, Path):
+        return _run([*command, str(source)])
+    escaped = name.replace("\\", "\\\\").replace('"', '\\"')
+    text = _run([*command, "-"], f'# 1 "{escaped}"\n{source}\n')
+    return text.replace('"<stdin>"', f'"{escaped}"')
+
+
+def build(preprocessed: str, mode: str) -> tuple[Path, Translation]:
+    """Compiles preprocessed CUDA to a shared library, unless that was done before."""
+    translation = translate(preprocessed, guards=mode == "checked")
+    flags = [*LANGUAGE, *ARITHMETIC, *LINKAGE, *_machine_flags(), *MODE_FLAGS[mode]]
+    runtime = build_runtime(mode)
+
+    def make(folder: Path, target: Path) -> None:
+        (folder / "module.ii").write_text(translation.text)
+        _run(["g++", *flags, "-c", "module.ii", "-o", "module.o"], cwd=folder)
+        # Linked apart from compiling: -fsanitize must not bring its own library.
+        link = ["g++", "-shared", "module.o", str(runtime), "-o", str(target), "-lm"]
+        _run([*link, "-Wl,-rpath,$ORIGIN", "-Wl,-Bsymbolic", "-Wl,-z,defs"], cwd=folder)
+
+    key = _hash(_compiler(), *flags, runtime.name, translation.text)
+    return _cached(f"module-{key}.so", make), translation
+
+
+def build_runtime(mode: str) -> Path:
+    """Compiles the runtime library: fibers, barriers and, in checked mode, the checker."""
+    flags = ["-std=c++17", "-O2", "-fPIC", "-pthread", "-Wall", "-Wextra"]
+    if mode == "checked":
+        flags.append("-DSIMT_CHECKED")
+    if os.environ.get("SIMT_UCONTEXT"):
+        flags.append("-DSIMT_UCONTEXT")
+    sources = [path.read_text() for path in sorted(RUNTIME.iterdir())]
+    name = f"runtime-{_hash(_compiler(), *flags, *sources)}.so"
+
+    def make(folder: Path, target: Path) -> None:
+        link = ["-shared", f"-Wl,-soname,{name}", "-Wl,-z,defs", "-o", str(target)]
+        _run(["g++", *flags, str(RUNTIME / "runtime.cpp"), *link], cwd=folder)
+
+    return _cached(name, make)
+
+
+def cache_folder() -> Path:
+    """Returns the folder of compiled modules, which nobody else can write to."""
+    default = Path(tempfile.gettempdir()) / f"evonet-simt-{os.getuid()}"
+    folder = Path(os.environ.get("EVONET_SIMT_CACHE", default))
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    status = folder.stat()
+    if status.st_uid != os.getuid() or status.st_mode & 0o022:
+        raise SimtError(f"{folder} can be written by others. Set EVONET_SIMT_CACHE to a safe folder")
+    return folder
+
+
+def _cached(name: str, make: Callable[[Path, Path], None]) -> Path:
+    """Returns a file of the cache; makes it, in a folder of its own, if it is not there."""
+    path = cache_folder() / name
+    if not path.exists():
+        with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+            target = Path(folder) / name
+            make(Path(folder), target)
+            target.rename(path)
+    return path
+
+
+def _run(command: list[str], stdin: str | None = None, cwd: Path | None = None) -> str:
+    done = subprocess.run(command, input=stdin, cwd=cwd, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise CompileError(f"{done.stderr.strip() or 'g++ failed'}\n  (from: {' '.join(command)})")
+    return done.stdout
+
+
+def _hash(*parts: str) -> str:
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(part.encode() + b"\0")
+    return digest.hexdigest()[:20]
+
+
+@functools.cache
+def _compiler() -> str:
+    return _run(["g++", "-dumpfullversion", "-dumpmachine"])
+
+
+@functools.cache
+def _machine_flags() -> list[str]:
+    """Returns -mfma where the CPU has it; elsewhere libm rounds a fused multiply-add as well."""
+    if platform.machine() != "x86_64":
+        return []
+    flags = next(line for line in Path("/proc/cpuinfo").open() if line.startswith("flags"))
+    return ["-mfma"] if "fma" in flags.split() else []
