@@ -3,7 +3,12 @@
 Populations and what they hold:
     Population, Genome
 Compiling and running them:
-    compile, Network, Schedule, build_schedule
+    compile, Network, Schedule, Analysis, build_schedule
+Evolving them:
+    Config, NEAT, Best, evolve, Result
+Watching and keeping a run:
+    Callback, GenerationRecord, CheckpointSaver, MetricsWriter, Progress,
+    save_champion, load_champion
 Errors:
     EvonetError and its children, drawn as a tree in evonet.errors
 """
@@ -15,16 +20,27 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from evonet.analysis import Analysis
+    from evonet.champion import load_champion, save_champion
+    from evonet.config import Config
     from evonet.errors import (
         BackendError,
+        CheckpointError,
+        ConfigError,
         CyclicGenomeError,
         EvonetError,
+        ExtinctionError,
         FileFormatError,
+        FitnessError,
         GenomeError,
         OptionError,
         ShapeError,
         UnknownFunctionError,
     )
+    from evonet.evolution.callbacks import CheckpointSaver, MetricsWriter, Progress
+    from evonet.evolution.hooks import Callback, Result
+    from evonet.evolution.loop import evolve
+    from evonet.evolution.neat import NEAT, Best
+    from evonet.evolution.record import GenerationRecord
     from evonet.genome import Genome
     from evonet.network import Network, compile
     from evonet.population import Population
@@ -32,40 +48,73 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
+# Where each public name lives; it is imported when it is first asked for.
 _HOME = {
     "Analysis": "analysis",
     "BackendError": "errors",
+    "Best": "evolution.neat",
+    "Callback": "evolution.hooks",
+    "CheckpointError": "errors",
+    "CheckpointSaver": "evolution.callbacks",
+    "Config": "config",
+    "ConfigError": "errors",
     "CyclicGenomeError": "errors",
     "EvonetError": "errors",
+    "ExtinctionError": "errors",
     "FileFormatError": "errors",
+    "FitnessError": "errors",
+    "GenerationRecord": "evolution.record",
     "Genome": "genome",
     "GenomeError": "errors",
+    "MetricsWriter": "evolution.callbacks",
+    "NEAT": "evolution.neat",
     "Network": "network",
     "OptionError": "errors",
     "Population": "population",
+    "Progress": "evolution.callbacks",
+    "Result": "evolution.hooks",
     "Schedule": "schedule",
     "ShapeError": "errors",
     "UnknownFunctionError": "errors",
     "build_schedule": "schedule",
     "compile": "network",
+    "evolve": "evolution.loop",
+    "load_champion": "champion",
+    "save_champion": "champion",
 }
 
 __all__ = [
+    "NEAT",
     "Analysis",
     "BackendError",
+    "Best",
+    "Callback",
+    "CheckpointError",
+    "CheckpointSaver",
+    "Config",
+    "ConfigError",
     "CyclicGenomeError",
     "EvonetError",
+    "ExtinctionError",
     "FileFormatError",
+    "FitnessError",
+    "GenerationRecord",
     "Genome",
     "GenomeError",
+    "MetricsWriter",
     "Network",
     "OptionError",
     "Population",
+    "Progress",
+    "Result",
     "Schedule",
     "ShapeError",
     "UnknownFunctionError",
     "build_schedule",
     "compile",
+    "evolve",
+    "load_champion",
+    "save_champion",
 ]
 
 

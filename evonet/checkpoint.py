@@ -32,6 +32,7 @@ __all__ = [
     "open_checkpoint",
     "resume_run",
     "save_checkpoint",
+    "tidy_checkpoints",
 ]
 
 NAME: Final = re.compile(r"checkpoint-([0-9]{6,})\.safetensors")
@@ -63,16 +64,29 @@ def save_checkpoint(neat: NEAT, folder: str | os.PathLike[str], keep: int = 3) -
     home.mkdir(parents=True, exist_ok=True)
     path = home / f"checkpoint-{neat.generation:06d}.safetensors"
     write_checkpoint(path, neat)
-    files = list_checkpoints(home)
-    until = files.index(path) + 1
-    kept = files[max(0, until - keep) : until]
+    tidy_checkpoints(home, neat.generation, keep)
+    return path
+
+
+def tidy_checkpoints(folder: str | os.PathLike[str], generation: int, keep: int) -> None:
+    """Removes all checkpoints but the last few up to a generation, and leftovers.
+
+    Args:
+        folder: Where checkpoints are.
+        generation: Where the run is; later checkpoints are from before it was set back.
+        keep: How many to keep.
+
+    Raises:
+        OSError: A file cannot be removed.
+    """
+    files = list_checkpoints(folder)
+    kept = [file for file in files if generation_of(file) <= generation][-keep:]
     for file in files:
         if file not in kept:
             file.unlink(missing_ok=True)
-    for file in home.iterdir():
+    for file in Path(folder).iterdir():
         if LEFTOVER.fullmatch(file.name):
             file.unlink(missing_ok=True)
-    return path
 
 
 def list_checkpoints(folder: str | os.PathLike[str]) -> list[Path]:

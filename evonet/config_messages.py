@@ -26,7 +26,7 @@ def show(value: object) -> str:
         dots = ["..."] if len(value) > MOST_ITEMS else []
         text = f"[{', '.join([*map(show, value[:MOST_ITEMS]), *dots])}]"
     elif isinstance(value, str):
-        text = f'"{name(value)}"'
+        text = f'"{name(value)}"' if value else '""'
     else:
         text = printable(str(value))
     return text if len(text) <= MOST_CHARACTERS + 2 else f"{text[:MOST_CHARACTERS]}..."
@@ -34,7 +34,7 @@ def show(value: object) -> str:
 
 def name(key: object) -> str:
     """Writes a key or a word that a file made up."""
-    text = printable(str(key)[: MOST_CHARACTERS + 1])
+    text = printable(str(key)[: MOST_CHARACTERS + 1]) or '""'
     return text if len(text) <= MOST_CHARACTERS else f"{text[:MOST_CHARACTERS]}..."
 
 
@@ -49,5 +49,8 @@ def nearest(found: object, allowed: Iterable[str]) -> str:
     """Ends a message with the nearest allowed name, or with all of them if they are few."""
     options = list(allowed)
     word = found.lower()[:MOST_CHARACTERS] if isinstance(found, str) else ""
+    longer = [option for option in options if option.startswith(f"{word}_")]
+    if len(longer) > 1:
+        return f"Did you mean {', '.join(longer)}?"
     hint = did_you_mean(word, options)
     return hint if len(options) <= MOST_NAMES or hint.startswith("Did") else ""

@@ -1,6 +1,6 @@
 """Evaluates a random population, a thousand networks at once, beside neat-python.
 
-    python examples/forward.py
+python examples/forward.py
 """
 
 import time

@@ -78,9 +78,8 @@ class CheckpointSaver(Callback):
         source = run.resumed_from
         if source is not None and source.parent.resolve() == self._folder.resolve():
             self._saved = _moment(run.neat)
-            for file in found:  # from before the run was set back, or unreadable
-                if checkpoint.generation_of(file) > run.neat.generation:
-                    file.unlink(missing_ok=True)
+            # Those behind are unreadable, or from before the run was set back.
+            checkpoint.tidy_checkpoints(self._folder, run.neat.generation, self._keep)
         elif found:
             raise CheckpointError(
                 f"{self._folder}: already holds {found[-1].name} of another run. Resume that run, "

@@ -17,6 +17,7 @@ from evonet.evolution.first_generation import plan_first_generation
 from evonet.evolution.reproduction import plan_mating
 from evonet.evolution.rules import distance_rules, genome_rules
 from evonet.evolution.species import Species, mean, survivors_of_stagnation
+from evonet.gene_layout import real_type
 from evonet.population import Population
 
 OnBadFitness = Literal["error", "worst"]
@@ -110,19 +111,23 @@ class NEAT:
             state: Where to go on.
 
         Raises:
-            OptionError: The number of inputs or outputs is not known, or contradicts the config.
+            OptionError: The number of inputs or outputs is not known, or contradicts the config,
+                or another argument is out of range.
+            ShapeError: The type is neither float32 nor float64.
         """
         check_option("on_bad_fitness", on_bad_fitness, ("error", "worst"))
         self.config = config
         self.seed = config.run.seed if seed is None else seed
-        if not 0 <= self.seed < 2**64:
+        if not isinstance(self.seed, int | np.integer) or not 0 <= int(self.seed) < 2**64:
             raise OptionError(f"seed={self.seed} must be a whole number from 0 to 2^64 - 1.")
+        self.seed = int(self.seed)
         self.backend = config.run.backend if backend is None else backend
+        check_option("backend", self.backend, ("auto", "cuda", "cpu", "reference"))
         self.threads = config.run.threads if threads is None else threads
-        self._inputs = _pins("num_inputs", config.genome.num_inputs, num_inputs)
-        self._outputs = _pins("num_outputs", config.genome.num_outputs, num_outputs)
+        self._inputs = _pins("num_inputs", config.genome.num_inputs, num_inputs, 0)
+        self._outputs = _pins("num_outputs", config.genome.num_outputs, num_outputs, 1)
         self._on_bad_fitness = on_bad_fitness
-        self._dtype = np.dtype(dtype)
+        self._dtype = real_type(dtype)
         self._engine = make_engine(self.backend, self.threads)
         self._genome_rules = genome_rules(config)
         self._distance_rules = distance_rules(config)
@@ -289,8 +294,8 @@ class NEAT:
             next_innovation=innovation,
             fitness=None,
         )
-        going_on.sort(key=lambda s: s.key)
-        old = state.population[np.array([s.representative for s in going_on], np.int64)]
+        going_on = sorted(plan.species, key=lambda s: s.key)
+        old = state.population[[s.representative for s in going_on]]
         self._speciate(following, going_on, old)
         self.state = following
 
@@ -362,20 +367,24 @@ class NEAT:
         if bad.any():
             first = int(np.argmax(bad))
             if self._on_bad_fitness == "error" or bad.all():
+                advice = 'on_bad_fitness="worst" counts them as the worst of their generation'
+                if self._on_bad_fitness == "worst":
+                    advice = "there is no worst one among the others to count them as"
                 raise FitnessError(
                     f"genome {first} (id {self.state.ids[first]}): its fitness is "
                     f"{values[first]}, which is not a finite number. "
-                    f'{int(bad.sum())} of {size} genomes have such a fitness; on_bad_fitness="worst" '
-                    "counts them as the worst of their generation."
+                    f"{int(bad.sum())} of {size} genomes have such a fitness; {advice}."
                 )
             values[bad] = self._sign * float((self._sign * values[~bad]).min())
         return values
 
 
-def _pins(name: str, configured: int | None, given: int | None) -> int:
+def _pins(name: str, configured: int | None, given: int | None, least: int) -> int:
     if configured is not None and given is not None and configured != given:
         raise OptionError(f"{name}={given} contradicts the config, which says {configured}.")
     number = configured if configured is not None else given
     if number is None:
         raise OptionError(f"{name} is not known: set genome.{name} in the config, or pass it.")
+    if number < least:
+        raise OptionError(f"{name}={number} is too few. Use {least} or more.")
     return number

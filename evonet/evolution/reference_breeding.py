@@ -28,7 +28,6 @@ from evonet.evolution.rules import Rules
 from evonet.gene_layout import Int64Array
 
 PENDING: Final = 2**62
-NODE_REALS: Final = ("bias", "response", "time_constant")
 
 
 @dataclass
@@ -125,7 +124,7 @@ def mutate_structure(
     child: Child, rules: Rules, num_inputs: int, num_outputs: int, draws: Draws
 ) -> None:
     """Adds and deletes nodes and connections; at most one of each."""
-    r, pick, more = np.moveaxis(draws(Purpose.STRUCTURE, [0, 1, 2]), 1, 0)
+    r, pick, more = draws(Purpose.STRUCTURE, [0, 1, 2]).T
     names = ("node_add", "node_delete", "conn_add", "conn_delete")
     rates = np.array([rules[name] for name in names], np.float32)
     if rules["single_structural_mutation"]:
@@ -162,8 +161,7 @@ def add_node(child: Child, rules: Rules, which: Words, draws: Draws) -> None:
 
 def add_new_nodes(c: Genes, keys: list[int], rules: Rules, purpose: Purpose, draws: Draws) -> None:
     """Appends nodes with first values; two draws for each."""
-    number = 2 * np.arange(len(keys))
-    r, s = draws(purpose, number), draws(purpose, number + 1)
+    r, s = draws.several(purpose, len(keys), 2)
     dtype = c.bias.dtype
     c.append(
         node_key=keys,
@@ -214,7 +212,7 @@ def add_connection(
         return
     if rules["feed_forward"] and closes_cycle(c, source, target):
         return
-    r = draws(Purpose.NEW_CONNECTION, [0])
+    (r,) = draws.several(Purpose.NEW_CONNECTION, 1, 1)
     weight = first_values(rules["weight"], r[0], r[1], c.weight.dtype)[0]
     child.added = (source, target)
     append_connection(c, source, target, weight, bool(first_flags(rules["enabled"], r[2])[0]))
@@ -243,17 +241,13 @@ def delete_connection(child: Child, which: Words) -> None:
 
 def mutate_genes(c: Genes, rules: Rules, draws: Draws) -> None:
     """Mutates the values of all genes."""
-    number = 2 * np.arange(len(c.weight))
-    r, s = draws(Purpose.CONNECTION, number), draws(Purpose.CONNECTION, number + 1)
+    r, s = draws.several(Purpose.CONNECTION, len(c.weight), 2)
     c.weight = mutated_values(rules["weight"], c.weight, r[0], r[1], r[2])
     c.enabled = mutated_flags(rules["enabled"], c.enabled, r[3], s[0])
 
-    number = 4 * np.arange(len(c.bias))
-    last = draws(Purpose.NODE, number + 3)
-    for k, name in enumerate(NODE_REALS):
-        r = draws(Purpose.NODE, number + k)
-        setattr(c, name, mutated_values(rules[name], getattr(c, name), r[0], r[1], r[2]))
-        if name == "bias":
-            c.activation = mutated_options(rules["activation"], c.activation, r[3], last[0])
-        if name == "response":
-            c.aggregation = mutated_options(rules["aggregation"], c.aggregation, r[3], last[1])
+    r, s, t, pick = draws.several(Purpose.NODE, len(c.bias), 4)
+    c.bias = mutated_values(rules["bias"], c.bias, r[0], r[1], r[2])
+    c.activation = mutated_options(rules["activation"], c.activation, r[3], pick[0])
+    c.response = mutated_values(rules["response"], c.response, s[0], s[1], s[2])
+    c.aggregation = mutated_options(rules["aggregation"], c.aggregation, s[3], pick[1])
+    c.time_constant = mutated_values(rules["time_constant"], c.time_constant, t[0], t[1], t[2])

@@ -42,6 +42,11 @@ class Draws:
         """Gives four words per draw, [4, ...]."""
         return philox(self.seed, self.generation, self.child, purpose, draw)
 
+    def several(self, purpose: Purpose, num_genes: int, each: int) -> list[Words]:
+        """Gives gene g the draws g * each, g * each + 1, ...: a list of them, each [4, genes]."""
+        draw = np.arange(num_genes * each).reshape(num_genes, each)
+        return list(np.moveaxis(self(purpose, draw), 2, 0))
+
 
 @dataclass
 class Genes:
@@ -100,15 +105,20 @@ def clamp(rule: Rules, values: RealArray) -> RealArray:
 
 def first_values(rule: Rules, a: Words, b: Words, dtype: np.dtype[Any]) -> RealArray:
     """Draws new values of a real gene."""
-    real = dtype.type
+    return values_from(rule, uniform(a).astype(dtype), normal(a, b).astype(dtype))
+
+
+def values_from(rule: Rules, flat: RealArray, bell: RealArray) -> RealArray:
+    """Scales uniform or normal draws to new values, whichever the rule wants."""
+    real = flat.dtype.type
     mean, deviation = real(rule["init_mean"]), real(rule["init_stdev"])
     if not rule["init_uniform"]:
-        return clamp(rule, mean + deviation * normal(a, b).astype(dtype))
+        return clamp(rule, mean + deviation * bell)
     reach = real(2) * deviation
     low, high = mean - reach, mean + reach
     low = low if low > real(rule["min_value"]) else real(rule["min_value"])
     high = high if high < real(rule["max_value"]) else real(rule["max_value"])
-    return clamp(rule, low + (high - low) * uniform(a).astype(dtype))
+    return clamp(rule, low + (high - low) * flat)
 
 
 def mutated_values(
@@ -117,9 +127,11 @@ def mutated_values(
     """Adds a Gaussian to some values and draws some anew."""
     r = uniform(decision)
     mutate, replace = np.float32(rule["mutate_rate"]), np.float32(rule["replace_rate"])
-    power = values.dtype.type(rule["mutate_power"])
-    moved = clamp(rule, values + power * normal(a, b).astype(values.dtype))
-    anew = first_values(rule, a, b, values.dtype)
+    if mutate + replace <= 0:
+        return values
+    bell = normal(a, b).astype(values.dtype)
+    moved = clamp(rule, values + values.dtype.type(rule["mutate_power"]) * bell)
+    anew = values_from(rule, uniform(a).astype(values.dtype), bell)
     return np.where(r < mutate, moved, np.where(r < mutate + replace, anew, values))
 
 

@@ -20,10 +20,12 @@ class MatingPlan:
     """The next generation, before it is bred: elites first, then children.
 
     Attributes:
+        species: Those that have a share in it, worst first.
         fitter: [P] position of the better parent.
         other: [P] position of the other parent; -1 for an elite, which is a copy.
     """
 
+    species: list[Species]
     fitter: Indices
     other: Indices
 
@@ -83,6 +85,7 @@ def plan_mating(
     )
     first_is_fitter = scores[first] > scores[second]  # ties favour the second, as in neat-python
     return MatingPlan(
+        species,
         np.concatenate([elite, np.where(first_is_fitter, first, second)]),
         np.concatenate([np.full(len(elite), -1), np.where(first_is_fitter, second, first)]),
     )
@@ -132,15 +135,16 @@ def share_out(
     species: list[Species], scores: Scores, pop_size: int, least: int, config: Reproduction
 ) -> list[int]:
     """Children per species, exactly pop_size in all and at least `least` each."""
-    means = [mean(scores[s.members]) for s in species]
+    # Only ratios matter. Powers of two leave them alone, and sums of huge scores stay finite.
+    means = [mean(scores[s.members]) * 2.0**-64 for s in species]
     if config.fitness_sharing == "canonical":
         lowest = min(means)
-        shift = -lowest + 1e-6 if lowest < 0 else 0.0
+        shift = -lowest + 1e-6 * 2.0**-64 if lowest < 0 else 0.0
         adjusted = [m + shift for m in means]
     else:
-        members = np.concatenate([s.members for s in species])
-        low, high = float(scores[members].min()), float(scores[members].max())
-        adjusted = [(m - low) / max(1.0, high - low) for m in means]
+        scaled = scores[np.concatenate([s.members for s in species])] * 2.0**-64
+        low, high = float(scaled.min()), float(scaled.max())
+        adjusted = [(m - low) / max(2.0**-64, high - low) for m in means]
     total = math.fsum(adjusted)
     shares = [max(float(least), a / total * pop_size if total > 0 else 0.0) for a in adjusted]
     if config.spawn_method == "proportional":

@@ -40,7 +40,10 @@ class Species:
 
 def mean(values: Scores) -> float:
     """The mean, rounded once, so that it does not depend on how a machine adds."""
-    return math.fsum(values.tolist()) / len(values)
+    try:
+        return math.fsum(values.tolist()) / len(values)
+    except OverflowError:  # a sum of scores near 1e308; their mean is finite
+        return math.fsum((values / len(values)).tolist())
 
 
 def _median(values: Scores) -> float:
@@ -50,7 +53,7 @@ def _median(values: Scores) -> float:
 def _median2(values: Scores) -> float:
     ordered = np.sort(values)
     low, high = ordered[(len(values) - 1) // 2], ordered[len(values) // 2]
-    return float((low + high) / 2.0)
+    return float(low / 2.0 + high / 2.0)
 
 
 SCORE_OF_SPECIES: dict[str, Callable[[Scores], float]] = {

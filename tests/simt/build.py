@@ -150,5 +150,4 @@ def _machine_flags() -> list[str]:
     """Returns -mfma where the CPU has it; elsewhere libm rounds a fused multiply-add as well."""
     if platform.machine() != "x86_64":
         return []
-    flags = next(line for line in Path("/proc/cpuinfo").open() if line.startswith("flags"))
-    return ["-mfma"] if "fma" in flags.split() else []
+    return ["-mfma"] if "fma" in Path("/proc/cpuinfo").read_text().split() else []

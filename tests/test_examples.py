@@ -1,0 +1,36 @@
+"""Every example runs from beginning to end, as a user would start it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = sorted(Path(__file__).parent.parent.joinpath("examples").glob("*.py"))
+EXPECTED = {
+    "ask_tell.py": "of the points right",
+    "forward.py": "x faster",
+    "xor.py": "solved: True",
+}
+
+
+def test_every_example_is_expected_to_say_something() -> None:
+    assert {path.name for path in EXAMPLES} == set(EXPECTED)
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
+def test_an_example_runs(path: Path, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, str(path)],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONWARNINGS": "ignore"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert EXPECTED[path.name] in done.stdout
