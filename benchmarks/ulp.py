@@ -105,7 +105,9 @@ def measure(name: str, simd: str, stride: int) -> tuple[float, np.float32]:
         z = bits.astype(np.uint32).view(np.float32)
         y = _native.activate(activation, z, simd)
         first, last = abs(z[0]), abs(z[-1])
-        flat = last < low or (first > high and last < np.inf)
+        flat = np.signbit(z[0]) == np.signbit(z[-1]) and (
+            last < low or high < first < last < np.inf
+        )
         exact = formula(name, z[:1] if flat else z)
         wrong = error(y, exact)
         at = int(np.argmax(wrong))

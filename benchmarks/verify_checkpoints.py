@@ -15,8 +15,8 @@ seconds) of a run that nobody disturbed.
 repeated or swapped, and with bytes appended. Each must be a CheckpointError, none may load.
 
 `faults` runs with one operation of the file system failing, for every operation there is: before
-or after it took effect, and as writes that stop at every size. The checkpoint before must always
-be readable, and the resumed run must end with the bits of the undisturbed one.
+or after it took effect, and as files that may not grow beyond some size. The checkpoint before
+must always be readable, and the resumed run must end with the bits of the undisturbed one.
 
 `tamper` changes single values behind the back of the checksum. Such a file must be a
 CheckpointError, or a state from which evolution goes on without harm.
@@ -83,9 +83,13 @@ def run_in(folder: Path, generations: int, pop_size: int) -> None:
 
 
 def outcome(folder: Path) -> dict[str, object]:
-    """All that a run leaves behind, without what depends on the clock."""
+    """All that a run leaves behind, without what depends on the clock.
+
+    A process killed while it writes the champion leaves a temporary file; in the folder of
+    checkpoints there must be none at the end.
+    """
     found: dict[str, object] = {}
-    for path in sorted(folder.rglob("*")):
+    for path in sorted([*folder.glob("[!.]*"), *(folder / "states").iterdir()]):
         if path.name == "metrics.jsonl":
             found[path.name] = [
                 {k: v for k, v in json.loads(line).items() if "second" not in k}
@@ -281,12 +285,14 @@ class Faults:
         raise OSError(errno.EIO, f"injected into {name}")
 
 
-def save_generations(folder: Path, saved: list[int], pop_size: int, generations: int) -> None:
+def save_generations(
+    folder: Path, saved: list[int], pop_size: int, generations: int, keep: int
+) -> None:
     """Runs and saves, noting which saves came through."""
     neat = NEAT(xor_config(pop_size), num_inputs=2, num_outputs=1)
     for _ in range(generations):
         neat.tell(xor().evaluate(evonet.compile(neat.ask(), threads=1), 0))
-        save_checkpoint(neat, folder)
+        save_checkpoint(neat, folder, keep)
         saved.append(neat.generation)
 
 
@@ -319,12 +325,12 @@ def check_after_fault(
     return "went on with equal bits"
 
 
-def verify_faults(pop_size: int, generations: int = 6) -> int:
+def verify_faults(pop_size: int, generations: int = 6, keep: int = 3, step: int = 257) -> int:
     counts: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as root:
         counting = Faults()
         with counting.injected():
-            save_generations(Path(root) / "whole", [], pop_size, generations)
+            save_generations(Path(root) / "whole", [], pop_size, generations, keep)
         last = list_checkpoints(Path(root) / "whole")[-1]
         expected = last.read_bytes()
         for when in range(1, len(counting.calls) + 1):
@@ -333,27 +339,27 @@ def verify_faults(pop_size: int, generations: int = 6) -> int:
                 faults = Faults(when, after)
                 try:
                     with faults.injected():
-                        save_generations(folder, saved, pop_size, generations)
+                        save_generations(folder, saved, pop_size, generations, keep)
                     same = list_checkpoints(folder)[-1].read_bytes() == expected
                     check = "made no difference" if same else "FAILED: ended with other bits"
                 except OSError:
                     check = check_after_fault(folder, saved, generations, pop_size, expected)
                 counts[f"{faults.calls[when - 1]} failing: {check}"] += 1
         with contextlib.suppress(ImportError):
-            limit_sizes(Path(root), len(expected), pop_size, generations, expected, counts)
+            limit_sizes(Path(root), step, pop_size, generations, expected, counts)
     return report("faults", counts)
 
 
 def limit_sizes(
-    root: Path, size: int, pop_size: int, generations: int, expected: bytes, counts: Counter[str]
+    root: Path, step: int, pop_size: int, generations: int, expected: bytes, counts: Counter[str]
 ) -> None:
-    """Lets the system itself refuse to write beyond every size, here in steps."""
+    """Lets the system itself refuse to write beyond some size."""
     import resource
 
     unlimited = resource.getrlimit(resource.RLIMIT_FSIZE)
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     try:
-        for limit in range(0, size, 257):
+        for limit in range(0, len(expected), step):
             folder = root / f"limit-{limit}"
             neat = NEAT(xor_config(pop_size), num_inputs=2, num_outputs=1)
             neat.tell(xor().evaluate(evonet.compile(neat.ask(), threads=1), 0))

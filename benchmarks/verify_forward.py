@@ -85,8 +85,12 @@ def random_genes(
     hidden: set[int] = set()
     while len(hidden) < num_hidden:
         hidden.add(rng.randint(num_outputs, largest))
-    keys = [*range(num_outputs), *hidden]
+    keys = sorted(hidden)
     rng.shuffle(keys)
+    outputs_last = rng.random() < 0.7  # then most nodes matter to some output
+    keys += rng.sample(range(num_outputs), num_outputs)
+    if not outputs_last:
+        rng.shuffle(keys)
     nodes = [
         {
             "key": key,

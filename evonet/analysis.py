@@ -34,8 +34,8 @@ class Analysis:
         span: [P] steps on the critical path.
         depth: [P] levels.
         level_width: [L] nodes on each level, genome after genome.
-        slack: [N] levels by which each node could be postponed without
-            postponing an output.
+        slack: [N] levels by which each node could be postponed without making
+            the schedule deeper.
         finish: [N] steps until each node is known if nothing ever waits for
             a processor.
     """

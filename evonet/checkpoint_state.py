@@ -115,8 +115,8 @@ class StateReader:
         arrays: dict[str, Any] = {name: self._tensors[name] for name in ARRAYS}
         for name, (setting, functions) in FUNCTIONS.items():
             arrays[name] = _renumber(arrays[name], self._settings[setting], functions, name)
-        for name in ("num_inputs", "num_outputs"):
-            arrays[name] = self._whole(name, 0, MOST_PINS)
+        for name, least in (("num_inputs", 0), ("num_outputs", 1)):
+            arrays[name] = self._whole(name, least, MOST_PINS)
             wanted = getattr(config.genome, name)
             self._expect(name, wanted in (None, arrays[name]), f"{wanted}, as in its config")
         genomes = Population(**arrays)

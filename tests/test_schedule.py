@@ -243,13 +243,12 @@ def test_a_cycle_error_names_the_first_cyclic_genome_and_a_cycle_that_exists(see
     population = Population.from_genes(1, 2, genes)
     config = verify_forward.neat_config(1, 2)
     cyclic = []
-    for nodes, links in genes:
+    for _, links in genes:
         enabled = [(s, t) for s, t, _, on in links if on]
         layers, required = neat.graphs.feed_forward_layers(
             config.genome_config.input_keys, config.genome_config.output_keys, enabled
         )
         cyclic.append(sum(map(len, layers)) < len(required))
-        del nodes
     if True not in cyclic:
         build_schedule(population)
         return

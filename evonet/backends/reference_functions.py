@@ -138,7 +138,7 @@ _LN2_FIFTH = _numbers("0x1.1be9cp-3 -0x1.a2d682p-32 0x1.cda994p+2")
 _ROUND = 12582912.0
 _ROUND_64 = 6755399441055744.0
 _LN2_64 = _numbers("0x1.62e42fefa38p-1 0x1.ef35793c7673p-45 0x1.71547652b82fep+0")
-_PI = _numbers("0x1.41b2f8p-1 0x1.777a4p-24 0x1.cf72cep-44 0x1.976fc8p+0")
+_PI = _numbers("0x1.41b2f6p-1 0x1.c442cp-23 0x1.184698p-43 0x1.976fc8p+0")
 _HALF_PI_64 = _numbers("0x1.921fb54442dp+0 0x1.8469898cc517p-48 0x1.45f306dc9c883p-1")
 
 _EXP = _numbers("0x1.6ad1c8p-10 0x1.123f34p-7 0x1.55584ep-5 0x1.55548ap-3 0x1.fffffcp-2 1")
@@ -216,7 +216,7 @@ def _sin_of_5(z: FloatArray) -> FloatArray:
     rounded = fused(z, _PI[3], _ROUND)
     k = rounded - np.float32(_ROUND)
     r = fused(k, -_PI[0], z)
-    x = fused(k, _PI[2], fused(r, 5, k * np.float32(_PI[1])))
+    x = fused(k, -_PI[2], fused(r, 5, k * np.float32(-_PI[1])))
     u = x * x
     y = fused(x * u, _polynomial(u, _SIN), x)
     return _from_bits(_to_bits(y) ^ (_to_bits(rounded) << 31))

@@ -13,12 +13,10 @@ from __future__ import annotations
 import json
 import os
 import time
-import warnings
 from pathlib import Path
 from typing import Any, TextIO
 
 from evonet import checkpoint
-from evonet.atomic_file import open_atomic
 from evonet.errors import CheckpointError, OptionError
 from evonet.evolution.hooks import Callback, CallbackLike, Result, Run
 from evonet.evolution.neat import NEAT
@@ -129,9 +127,7 @@ class MetricsWriter(Callback):
         if self._file is None:
             # Only now, so that a run that cannot even start leaves the old file alone.
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            kept = self._lines_before(record.generation)
-            with open_atomic(self._path) as file:
-                file.writelines(kept)
+            self._cut(record.generation)
             self._file = open(self._path, "a", encoding="utf-8", newline="\n")  # noqa: SIM115
         self._file.write(json.dumps(record.to_dict(), allow_nan=False) + "\n")
         self._file.flush()
@@ -142,27 +138,27 @@ class MetricsWriter(Callback):
             self._file.close()
             self._file = None
 
-    def _lines_before(self, generation: int) -> list[bytes]:
+    def _cut(self, generation: int) -> None:
+        """Ends the file before the first line of a generation, or before a line cut short."""
         if generation == 0 or not self._path.exists():
-            return []
-        kept: list[bytes] = []
-        lines = self._path.read_bytes().splitlines(keepends=True)
-        for number, line in enumerate(lines, 1):
-            found = _generation_of(line)
-            if found is not None and found < generation:
-                kept.append(line)
-            elif found is None and number < len(lines):  # A killed run may cut the last one short.
-                warnings.warn(f"{self._path}: line {number} is no record; dropped.", stacklevel=3)
-        return kept
+            self._path.write_bytes(b"")
+            return
+        with open(self._path, "r+b") as file:
+            end = 0
+            for line in file:
+                if not line.endswith(b"\n") or _generation_of(line) >= generation:
+                    break
+                end += len(line)
+            file.truncate(end)
 
 
-def _generation_of(line: bytes) -> int | None:
+def _generation_of(line: bytes) -> int:
     try:
         record: Any = json.loads(line)
     except (ValueError, RecursionError):
-        return None
+        return -1
     found = record.get("generation") if isinstance(record, dict) else None
-    return found if type(found) is int and line.endswith(b"\n") else None
+    return found if type(found) is int else -1
 
 
 class Progress(Callback):

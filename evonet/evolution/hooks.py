@@ -43,7 +43,7 @@ class Result:
         generation: The number of the last generation.
         solved: Whether it reached the config's fitness threshold.
         evaluations: Genomes evaluated, those before a resumption included.
-        seconds: How long this call took.
+        seconds: How long it took since the run began or was resumed.
         neat: The evolution, ready to go on.
     """
 

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterable
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -68,7 +69,6 @@ def evolve(
         ExtinctionError: All species died out.
         KeyboardInterrupt: Passed on; callbacks have ended, and no generation is half done.
     """
-    begun = time.perf_counter()
     config = _check_task(task, config)
     hooks = arrange(callbacks)
     options: dict[str, Any] = {"backend": backend, "threads": threads}
@@ -97,29 +97,16 @@ def evolve(
     done = _generations_done(neat)
     run = Run(task, neat, done, limit, None if resume is None else source.path)
     loop = _Loop(task, neat, done * len(neat.state.population))
-    started: list[Callback] = []
-    try:
+    with ExitStack() as ending:  # ends all that began, last first, whatever some of them raise
         for hook in hooks:
             hook.on_start(run)
-            started.append(hook)
+            ending.callback(loop.end, hook)
         stopped = False
         while not stopped and not neat.solved and _generations_done(neat) < limit:
             record = loop.run_generation()
             for hook in hooks:
                 stopped |= hook.on_generation(record) is True
-    finally:
-        result = Result(
-            best=neat.best,
-            generation=neat.generation,
-            solved=neat.solved,
-            evaluations=loop.evaluations,
-            seconds=time.perf_counter() - begun,
-            neat=neat,
-        )
-        with ExitStack() as ending:  # calls all, in reverse order, whatever some of them raise
-            for hook in started:
-                ending.callback(hook.on_end, result)
-    return result
+    return loop.result
 
 
 def task_seed(seed: int, generation: int) -> int:
@@ -134,17 +121,28 @@ def task_seed(seed: int, generation: int) -> int:
 
 
 class _Loop:
-    """One generation after the other.
-
-    Attributes:
-        evaluations: Genomes evaluated so far.
-    """
+    """One generation after the other, and what came out of them."""
 
     def __init__(self, task: Task, neat: NEAT, evaluations: int) -> None:
         self._task = task
         self._neat = neat
         self._kind: Any = "feedforward" if neat.config.genome.feed_forward else "recurrent"
-        self.evaluations = evaluations
+        self._evaluations = evaluations
+        self._begun = time.perf_counter()
+
+    @cached_property
+    def result(self) -> Result:
+        return Result(
+            best=self._neat.best,
+            generation=self._neat.generation,
+            solved=self._neat.solved,
+            evaluations=self._evaluations,
+            seconds=time.perf_counter() - self._begun,
+            neat=self._neat,
+        )
+
+    def end(self, hook: Callback) -> None:
+        hook.on_end(self.result)
 
     def run_generation(self) -> GenerationRecord:
         neat = self._neat
@@ -160,15 +158,15 @@ class _Loop:
         times.append(time.perf_counter())
         ask, compiling, evaluate, tell = (b - a for a, b in pairwise(times))
         seconds = Seconds(ask=ask, compile=compiling, evaluate=evaluate, tell=tell)
-        return describe_generation(neat, self.evaluations, seconds)
+        return describe_generation(neat, self._evaluations, seconds)
 
     def _tell(self, fitness: npt.NDArray[Any]) -> None:
-        before = replace(self._neat.state), self.evaluations
+        before = replace(self._neat.state), self._evaluations
         try:
             self._neat.tell(fitness)
-            self.evaluations += len(fitness)
+            self._evaluations += len(fitness)
         except BaseException:  # an interrupt may come between two assignments
-            self._neat.state, self.evaluations = before
+            self._neat.state, self._evaluations = before
             raise
 
 

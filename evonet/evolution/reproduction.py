@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evonet.config import Reproduction
-from evonet.evolution.philox import Purpose, choose, philox, uniform
+from evonet.evolution.philox import Purpose, choose, philox, philox_of_children, uniform
 from evonet.evolution.species import Scores, Species, mean
 
 Indices = npt.NDArray[np.int64]
@@ -113,7 +113,7 @@ def pick_parents(
     """
     home = np.repeat(np.arange(len(species)), num_children)
     child = first_child + np.arange(len(home))
-    words = philox(seed, generation, child, Purpose.PARENTS, 0)
+    words = philox_of_children(seed, generation, first_child, len(home), Purpose.PARENTS, 0)
     start = np.cumsum([0, *map(len, pools)])
     size = np.diff(start)
     pool = np.concatenate(pools)

@@ -96,18 +96,20 @@ class GenomeCompiler {
     for (int32_t i = 0; i < num_inputs_; ++i) slot_[i] = i;
   }
 
-  // Appends genome g to the part; output_slot has room for num_outputs. Returns false if a node
-  // that the outputs need lies on or behind a cycle.
-  bool run(int64_t g, Part<T>& part, int32_t* output_slot) {
+  enum Outcome { kAcyclic, kHasCycle, kInterrupted };
+
+  // Appends genome g to the part; output_slot has room for num_outputs. A cycle counts if the
+  // outputs need a node on or behind it.
+  Outcome run(int64_t g, Part<T>& part, int32_t* output_slot, Interrupt& interrupt) {
+    interrupt_ = &interrupt;
     first_node_ = p_.node_start[g];
     first_conn_ = p_.conn_start[g];
     num_nodes_ = static_cast<int32_t>(p_.node_start[g + 1] - first_node_);
     num_conns_ = static_cast<int32_t>(p_.conn_start[g + 1] - first_conn_);
-    group_links_by_target();
-    const bool acyclic = find_levels();
-    sort_nodes(part);
-    write(part, output_slot);
-    return acyclic;
+    acyclic_ = true;
+    const bool finished =
+        group_links_by_target() && find_levels() && sort_nodes(part) && write(part, output_slot);
+    return !finished ? kInterrupted : acyclic_ ? kAcyclic : kHasCycle;
   }
 
  private:
@@ -131,7 +133,18 @@ class GenomeCompiler {
     }
   };
 
-  void group_links_by_target() {
+  // Calls body(begin, end) for pieces of [0, count). Returns false if it was interrupted, as all
+  // steps do.
+  template <class Body>
+  bool in_pieces(int64_t count, Body body) {
+    for (int64_t begin = 0; begin < count; begin += kPiece) {
+      if (begin > 0 && interrupt_->requested()) return false;
+      body(static_cast<int32_t>(begin), static_cast<int32_t>(std::min(count, begin + kPiece)));
+    }
+    return true;
+  }
+
+  bool group_links_by_target() {
     const int64_t* const source = p_.source + first_conn_;
     const int64_t* const target = p_.target + first_conn_;
     const bool* const enabled = p_.enabled + first_conn_;
@@ -140,25 +153,35 @@ class GenomeCompiler {
     reserve(target_, num_conns_);
     reserve(links_, num_conns_);
     link_start_.assign(num_nodes_ + 1, 0);
+    int32_t* const number_of_target = target_.data.get();
+    Link* const links = links_.data.get();
     bool in_order = true;
-    for (int32_t i = 0; i < num_conns_; ++i) {
-      target_[i] = index_[target[i]];
-      link_start_[target_[i] + 1] += enabled[i];
-      in_order &= rank[i] == i;
-    }
-    if (!in_order) {
-      reserve(by_rank_, num_conns_);
-      for (int32_t i = 0; i < num_conns_; ++i) by_rank_[rank[i]] = i;
+    const bool counted = in_pieces(num_conns_, [&](int32_t begin, int32_t end) {
+      for (int32_t i = begin; i < end; ++i) {
+        number_of_target[i] = index_[target[i]];
+        link_start_[number_of_target[i] + 1] += enabled[i];
+        in_order &= rank[i] == i;
+      }
+    });
+    if (!counted) return false;
+    if (!in_order) reserve(by_rank_, num_conns_);
+    int32_t* const by_rank = by_rank_.data.get();
+    if (!in_order && !in_pieces(num_conns_, [&](int32_t begin, int32_t end) {
+          for (int32_t i = begin; i < end; ++i) by_rank[rank[i]] = i;
+        })) {
+      return false;
     }
     for (int32_t k = 0; k < num_nodes_; ++k) link_start_[k + 1] += link_start_[k];
     cursor_.assign(link_start_.begin(), link_start_.end());
-    for (int32_t r = 0; r < num_conns_; ++r) {
-      const int32_t i = in_order ? r : by_rank_[r];
-      if (!enabled[i]) continue;
-      const int64_t key = source[i];
-      const int32_t number = static_cast<int32_t>(key < 0 ? -1 - key : num_inputs_ + index_[key]);
-      links_[cursor_[target_[i]]++] = {number, i};
-    }
+    return in_pieces(num_conns_, [&](int32_t begin, int32_t end) {
+      for (int32_t r = begin; r < end; ++r) {
+        const int32_t i = in_order ? r : by_rank[r];
+        if (!enabled[i]) continue;
+        const int64_t key = source[i];
+        const int32_t number = static_cast<int32_t>(key < 0 ? -1 - key : num_inputs_ + index_[key]);
+        links[cursor_[number_of_target[i]]++] = {number, i};
+      }
+    });
   }
 
   // A node still open when it is met again closes a cycle; whatever reads a cyclic node is cyclic.
@@ -166,16 +189,22 @@ class GenomeCompiler {
     level_.resize(num_inputs_);
     level_.resize(num_inputs_ + num_nodes_, kUnseen);
     int32_t* const level = level_.data();
+    const Link* const links = links_.data.get();
+    int64_t patience = kPiece;
     live_.clear();
-    bool acyclic = true;
+    stack_.clear();
     for (int32_t output = 0; output < p_.num_outputs; ++output) {
       if (level[num_inputs_ + output] != kUnseen) continue;
       Visit visit = open(output);
       for (;;) {
+        if (--patience < 0) {
+          patience = kPiece;
+          if (interrupt_->requested()) return false;
+        }
         const int32_t end = link_start_[visit.node + 1];
         bool descend = false;
         while (visit.next_link < end) {
-          const int32_t source = links_[visit.next_link++].source;
+          const int32_t source = links[visit.next_link++].source;
           if (level[source] >= 0) {
             visit.level = std::max(visit.level, level[source] + 1);
           } else if (level[source] == kUnseen) {
@@ -190,7 +219,7 @@ class GenomeCompiler {
         if (descend) continue;
         if (visit.level >= kCyclicLevel) {
           level[num_inputs_ + visit.node] = kCyclic;
-          acyclic = false;
+          acyclic_ = false;
         } else {
           level[num_inputs_ + visit.node] = visit.level;
           live_.push_back(visit.node);
@@ -202,7 +231,7 @@ class GenomeCompiler {
         visit.level = std::max(visit.level, std::min(read, kCyclicLevel - 1) + 1);
       }
     }
-    return acyclic;
+    return true;
   }
 
   Visit open(int32_t node) {
@@ -210,7 +239,7 @@ class GenomeCompiler {
     return {node, 0, link_start_[node]};
   }
 
-  void sort_nodes(Part<T>& part) {
+  bool sort_nodes(Part<T>& part) {
     int32_t deepest = -1;
     for (int32_t node : live_) deepest = std::max(deepest, level_[num_inputs_ + node]);
     level_count_.assign(deepest + 2, 0);
@@ -226,20 +255,39 @@ class GenomeCompiler {
     const int64_t first_level = part.levels;
     for (int32_t l = 0, begin = 0; l <= deepest; begin = level_count_[l++]) {
       if (level_count_[l] == begin) continue;  // only the first level, of nodes without links
-      std::sort(order_.begin() + begin, order_.begin() + level_count_[l]);
+      if (!sort_level(begin, level_count_[l])) return false;
       part.level_end.data[part.levels++] = level_count_[l];
     }
     part.num_levels.data[part.genomes] = part.levels - first_level;
+    return true;
   }
 
-  void write(Part<T>& part, int32_t* output_slot) {
+  // A very wide level is sorted in pieces, which are then merged.
+  bool sort_level(int64_t begin, int64_t end) {
+    const auto first = order_.begin() + begin;
+    const int64_t count = end - begin;
+    const bool sorted = in_pieces(
+        count, [&](int32_t from, int32_t to) { std::sort(first + from, first + to); });
+    if (!sorted) return false;
+    for (int64_t width = kPiece; width < count; width *= 2) {
+      for (int64_t from = 0; from + width < count; from += 2 * width) {
+        if (interrupt_->requested()) return false;
+        std::inplace_merge(first + from, first + from + width,
+                           first + std::min(count, from + 2 * width));
+      }
+    }
+    return true;
+  }
+
+  bool write(Part<T>& part, int32_t* output_slot) {
     const int32_t count = static_cast<int32_t>(live_.size());
     slot_.resize(num_inputs_ + num_nodes_);
     for (int32_t k = 0; k < count; ++k) slot_[num_inputs_ + order_[k].node] = num_inputs_ + k;
     const T* const weight = p_.weight + first_conn_;
     int32_t* const out_source = part.source.data.get();
     T* const out_weight = part.weight.data.get();
-    int64_t edge = part.edges, at = part.nodes;
+    const Link* const links = links_.data.get();
+    int64_t edge = part.edges, at = part.nodes, patience = kPiece;
     for (int32_t k = 0; k < count; ++k, ++at) {
       const int32_t node = order_[k].node;
       const int64_t gene = first_node_ + node;
@@ -249,11 +297,16 @@ class GenomeCompiler {
       part.activation.data[at] = p_.activation[gene];
       part.aggregation.data[at] = p_.aggregation[gene];
       const int32_t end = link_start_[node + 1];
+      patience -= end - link_start_[node] + 1;
       for (int32_t e = link_start_[node]; e < end; ++e, ++edge) {
-        out_source[edge] = slot_[links_[e].source];
-        out_weight[edge] = weight[links_[e].conn];
+        out_source[edge] = slot_[links[e].source];
+        out_weight[edge] = weight[links[e].conn];
       }
       part.edge_end.data[at] = edge;
+      if (patience < 0) {
+        patience = kPiece;
+        if (interrupt_->requested()) return false;
+      }
     }
     for (int64_t o = 0; o < p_.num_outputs; ++o) {
       output_slot[o] = level_[num_inputs_ + o] == kCyclic ? -1 : slot_[num_inputs_ + o];
@@ -261,6 +314,7 @@ class GenomeCompiler {
     part.num_nodes.data[part.genomes++] = count;
     part.nodes = at;
     part.edges = edge;
+    return true;
   }
 
   template <class E>
@@ -268,15 +322,24 @@ class GenomeCompiler {
     if (v.size() < static_cast<size_t>(size)) v.resize(size);
   }
 
+  template <class E>
+  static void reserve(Buffer<E>& b, int64_t size) {
+    if (b.size < size) b = Buffer<E>(std::max(size, 2 * b.size));
+  }
+
   static constexpr int32_t kCyclicLevel = 0x7fffffff;  // deeper than any node can be
+  static constexpr int64_t kPiece = 1 << 16;           // genes between two looks at the interrupt
 
   const PopulationView<T>& p_;
   const int32_t num_inputs_;
   int64_t first_node_ = 0, first_conn_ = 0;
   int32_t num_nodes_ = 0, num_conns_ = 0;
+  Interrupt* interrupt_ = nullptr;
+  bool acyclic_ = true;
   KeyIndex index_;
-  std::vector<Link> links_;                                  // by target, in link order
-  std::vector<int32_t> link_start_, cursor_, target_, by_rank_;
+  Buffer<Link> links_;                                       // by target, in link order
+  Buffer<int32_t> target_, by_rank_;                         // by connection
+  std::vector<int32_t> link_start_, cursor_;
   std::vector<int32_t> level_, slot_;                        // by input or node number
   std::vector<int32_t> live_, level_count_;
   std::vector<Visit> stack_;
@@ -309,9 +372,11 @@ bool compile_schedule(const PopulationView<T>& p, int threads, const Interrupt::
   if (threads <= 0) threads = available_threads();
   const int64_t genes = p.node_start[p.num_genomes] + p.conn_start[p.num_genomes];
   const int64_t num_parts =
-      std::max<int64_t>(1, std::min(p.num_genomes, std::min<int64_t>(genes / 20000, 64 * threads)));
+      std::max<int64_t>(1, std::min(p.num_genomes, std::min(genes / 20000, 64 * int64_t{threads})));
+  threads = static_cast<int>(std::min<int64_t>(threads, num_parts));
   std::vector<Part<T>> parts(num_parts);
-  std::vector<GenomeCompiler<T>> compilers(threads, GenomeCompiler<T>(p));
+  std::vector<GenomeCompiler<T>> compilers;
+  for (int i = 0; i < threads; ++i) compilers.emplace_back(p);
   std::atomic<int64_t> first_cyclic{p.num_genomes};
   out.output_slot = Buffer<int32_t>(p.num_genomes * p.num_outputs);
 
@@ -325,9 +390,10 @@ bool compile_schedule(const PopulationView<T>& p, int threads, const Interrupt::
                     p.conn_start[end] - p.conn_start[begin]);
         for (int64_t g = begin; g < end; ++g) {
           if ((g & 63) == 63 && interrupt.requested()) return;
-          if (compilers[worker].run(g, part, out.output_slot.data.get() + g * p.num_outputs)) {
-            continue;
-          }
+          const auto outcome = compilers[worker].run(
+              g, part, out.output_slot.data.get() + g * p.num_outputs, interrupt);
+          if (outcome == GenomeCompiler<T>::kInterrupted) return;
+          if (outcome == GenomeCompiler<T>::kAcyclic) continue;
           int64_t known = first_cyclic.load();
           while (g < known && !first_cyclic.compare_exchange_weak(known, g)) {
           }
@@ -361,17 +427,24 @@ bool compile_schedule(const PopulationView<T>& p, int threads, const Interrupt::
 
   return parallel_for(
       threads, num_parts,
-      [&](int, int64_t index, Interrupt&) {
+      [&](int, int64_t index, Interrupt& interrupt) {
         Part<T>& part = parts[index];
         const Offsets base = at[index];
-        copy_into(out.node_key, base.node, part.node_key, part.nodes);
-        copy_into(out.bias, base.node, part.bias, part.nodes);
-        copy_into(out.response, base.node, part.response, part.nodes);
-        copy_into(out.activation, base.node, part.activation, part.nodes);
-        copy_into(out.aggregation, base.node, part.aggregation, part.nodes);
-        copy_into(out.source, base.edge, part.source, part.edges);
-        copy_into(out.weight, base.edge, part.weight, part.edges);
-        copy_into(out.level_end, base.level, part.level_end, part.levels);
+        const auto join = [&](auto& to, int64_t begin, const auto& from, int64_t count) {
+          constexpr int64_t kPiece = 1 << 20;
+          for (int64_t i = 0; i < count && !interrupt.requested(); i += kPiece) {
+            const auto first = from.data.get() + i;
+            std::copy(first, first + std::min(kPiece, count - i), to.data.get() + begin + i);
+          }
+        };
+        join(out.node_key, base.node, part.node_key, part.nodes);
+        join(out.bias, base.node, part.bias, part.nodes);
+        join(out.response, base.node, part.response, part.nodes);
+        join(out.activation, base.node, part.activation, part.nodes);
+        join(out.aggregation, base.node, part.aggregation, part.nodes);
+        join(out.source, base.edge, part.source, part.edges);
+        join(out.weight, base.edge, part.weight, part.edges);
+        join(out.level_end, base.level, part.level_end, part.levels);
         for (int64_t i = 0; i < part.nodes; ++i) {
           out.edge_start.data[base.node + i + 1] = base.edge + part.edge_end.data[i];
         }

@@ -71,10 +71,19 @@ EVONET_FN void with_activation(int id, Visit visit) {
 #undef EVONET_CASE
 }
 
-// Joins the links of one node over W samples, in link order: finish(r, row r of the result).
-template <class Fold, class T, int W, class Finish>
+// Links of W samples each between two looks at the interrupt: a millisecond or so.
+template <int W>
+constexpr int64_t kPatience = W < 4 ? 1 << 20 : (1 << 22) / W;
+
+struct NeverStop {
+  bool operator()() const { return false; }
+};
+
+// Joins the links of one node over W samples, in link order: finish(r, row r of the result). A
+// node of very many links asks stop() now and then.
+template <class Fold, class T, int W, class Finish, class Stop>
 EVONET_FN void fold_links(const T* values, const int32_t* source, const T* weight, int64_t count,
-                          Finish finish) {
+                          Finish finish, Stop stop) {
   using V = Vector<T, W>;
   constexpr int kRows = W / kLanes<T, W>;
   V folded[kRows];
@@ -84,22 +93,26 @@ EVONET_FN void fold_links(const T* values, const int32_t* source, const T* weigh
 #pragma GCC unroll 16
     for (int r = 0; r < kRows; ++r) folded[r] = Fold::first(w, load<V>(row + r * kLanes<T, W>));
   }
-  for (int64_t e = 1; e < count; ++e) {
-    const V w = broadcast<V>(weight[e]);
-    const T* row = values + int64_t{source[e]} * W;
+  for (int64_t e = 1; e < count;) {
+    const int64_t end = count - e > kPatience<W> ? e + kPatience<W> : count;
+    for (; e < end; ++e) {
+      const V w = broadcast<V>(weight[e]);
+      const T* row = values + int64_t{source[e]} * W;
 #pragma GCC unroll 16
-    for (int r = 0; r < kRows; ++r) {
-      folded[r] = Fold::next(folded[r], w, load<V>(row + r * kLanes<T, W>));
+      for (int r = 0; r < kRows; ++r) {
+        folded[r] = Fold::next(folded[r], w, load<V>(row + r * kLanes<T, W>));
+      }
     }
+    if (e < count && stop()) return;
   }
 #pragma GCC unroll 16
   for (int r = 0; r < kRows; ++r) finish(r, folded[r]);
 }
 
 // Joins any number of links by any aggregation.
-template <class T, int W, class Finish>
+template <class T, int W, class Finish, class Stop>
 EVONET_FN void join_links(int aggregation, const T* values, const int32_t* source, const T* weight,
-                          int64_t count, T* scratch, Finish finish) {
+                          int64_t count, T* scratch, Finish finish, Stop stop) {
   using V = Vector<T, W>;
   constexpr int kRows = W / kLanes<T, W>;
   if (count == 0) {
@@ -108,13 +121,13 @@ EVONET_FN void join_links(int aggregation, const T* values, const int32_t* sourc
   }
   switch (aggregation) {
     case AGG_PRODUCT:
-      return fold_links<Fold_product, T, W>(values, source, weight, count, finish);
+      return fold_links<Fold_product, T, W>(values, source, weight, count, finish, stop);
     case AGG_MAX:
-      return fold_links<Fold_max, T, W>(values, source, weight, count, finish);
+      return fold_links<Fold_max, T, W>(values, source, weight, count, finish, stop);
     case AGG_MIN:
-      return fold_links<Fold_min, T, W>(values, source, weight, count, finish);
+      return fold_links<Fold_min, T, W>(values, source, weight, count, finish, stop);
     case AGG_MAXABS:
-      return fold_links<Fold_maxabs, T, W>(values, source, weight, count, finish);
+      return fold_links<Fold_maxabs, T, W>(values, source, weight, count, finish, stop);
     case AGG_MEDIAN:
       for (int r = 0; r < kRows; ++r) {
         T medians[kLanes<T, W>];
@@ -124,15 +137,15 @@ EVONET_FN void join_links(int aggregation, const T* values, const int32_t* sourc
             scratch[e] = weight[e] * column[int64_t{source[e]} * W];
           }
           medians[i] = median_inplace(scratch, static_cast<int>(count));
+          if (count > 4096 && stop()) return;
         }
         finish(r, load<V>(medians));
       }
       return;
     default: {
       const V total = broadcast<V>(T(count));
-      return fold_links<Fold_sum, T, W>(values, source, weight, count, [&](int r, V sum) {
-        finish(r, agg_finish(aggregation, sum, total));
-      });
+      const auto divide = [&](int r, V sum) { finish(r, agg_finish(aggregation, sum, total)); };
+      return fold_links<Fold_sum, T, W>(values, source, weight, count, divide, stop);
     }
   }
 }
@@ -143,7 +156,8 @@ struct NodeRun {
   int activation, aggregation;
 };
 
-// The common case, kept out of line: the loop over links needs all registers for itself.
+// The common case, kept out of line: the loop over links needs all registers for itself. No node
+// here has many links.
 template <class Activation, class T, int W>
 __attribute__((noinline)) void sum_run(const ScheduleView<T>& s, NodeRun run, const T* values,
                                        T* row) {
@@ -154,24 +168,27 @@ __attribute__((noinline)) void sum_run(const ScheduleView<T>& s, NodeRun run, co
   for (int64_t k = run.begin; k < run.end; ++k, row += W) {
     const int64_t count = s.edge_start[k + 1] - edge;
     const V bias = broadcast<V>(s.bias[k]), response = broadcast<V>(s.response[k]);
-    fold_links<Fold_sum, T, W>(values, source + edge, weight + edge, count, [&](int r, V sum) {
+    const auto finish = [&](int r, V sum) {
       store(row + r * kLanes<T, W>, Activation::apply(preactivation(bias, response, sum)));
-    });
+    };
+    fold_links<Fold_sum, T, W>(values, source + edge, weight + edge, count, finish, NeverStop());
     edge += count;
   }
 }
 
 template <class T, int W>
 __attribute__((noinline)) void join_run(const ScheduleView<T>& s, NodeRun run, const T* values,
-                                        T* scratch, T* row) {
+                                        T* scratch, T* row, Interrupt& interrupt) {
   using V = Vector<T, W>;
+  const auto stop = [&] { return interrupt.requested(); };
   for (int64_t k = run.begin; k < run.end; ++k, row += W) {
     const int64_t edge = s.edge_start[k];
     const V bias = broadcast<V>(s.bias[k]), response = broadcast<V>(s.response[k]);
+    const auto finish = [&](int r, V joined) {
+      store(row + r * kLanes<T, W>, preactivation(bias, response, joined));
+    };
     join_links<T, W>(run.aggregation, values, s.source + edge, s.weight + edge,
-                     s.edge_start[k + 1] - edge, scratch, [&](int r, V joined) {
-                       store(row + r * kLanes<T, W>, preactivation(bias, response, joined));
-                     });
+                     s.edge_start[k + 1] - edge, scratch, finish, stop);
     with_activation(run.activation, [&](auto activation) {
       for (int i = 0; i < W; i += kLanes<T, W>) {
         store(row + i, activation.apply(load<V>(row + i)));
@@ -183,40 +200,45 @@ __attribute__((noinline)) void join_run(const ScheduleView<T>& s, NodeRun run, c
 template <class T, int W>
 class GenomePass {
  public:
-  GenomePass(const ForwardCall<T>& call, SampleBlock block, Workspace<T>& workspace)
-      : call_(call), s_(call.schedule), block_(block), workspace_(workspace) {}
+  GenomePass(const ForwardCall<T>& call, SampleBlock block, Workspace<T>& workspace,
+             Interrupt& interrupt)
+      : call_(call),
+        s_(call.schedule),
+        block_(block),
+        workspace_(workspace),
+        interrupt_(interrupt) {}
 
-  void load_inputs(int64_t genome) {
-    if (call_.shared && workspace_.loaded_block == block_.begin) return;
+  // This and the next two return false if they were interrupted.
+  bool load_inputs(int64_t genome) {
+    if (call_.shared && workspace_.loaded_block == block_.begin) return true;
     const int64_t inputs = s_.num_inputs;
     const int64_t first = (call_.shared ? 0 : genome * call_.num_samples) + block_.begin;
     const int64_t count = num_samples();
     for (int64_t i = 0; i < inputs; ++i) {
+      if (interrupted_after(kCopyCost)) return false;
       T* row = workspace_.values + i * W;
       const T* x = call_.x + first * inputs + i;
       for (int64_t b = 0; b < count; ++b) row[b] = x[b * inputs];
       for (int64_t b = count; b < W; ++b) row[b] = T(0);
     }
     workspace_.loaded_block = block_.begin;
+    return true;
   }
 
-  // Returns false if it was interrupted.
-  bool run(int64_t genome, Interrupt& interrupt) {
+  bool run(int64_t genome) {
     const int64_t end = s_.node_start[genome + 1];
     T* row = workspace_.values + s_.num_inputs * W;
     for (int64_t begin = s_.node_start[genome]; begin < end;) {
       const NodeRun run = run_from(begin, end);
-      patience_ -= s_.edge_start[run.end] - s_.edge_start[run.begin] + 8 * (run.end - run.begin);
-      if (patience_ < 0) {
-        patience_ = kPatience;
-        if (interrupt.requested()) return false;
-      }
-      if (run.aggregation == AGG_SUM && s_.edge_start[begin] < s_.edge_start[begin + 1]) {
+      const int64_t links = s_.edge_start[run.end] - s_.edge_start[begin];
+      const int64_t cost = run.aggregation == AGG_MEDIAN ? kMedianCost * links : links;
+      if (interrupted_after(cost + 8 * (run.end - begin))) return false;
+      if (run.aggregation == AGG_SUM && 0 < links && links <= kPatience<W>) {
         with_activation(run.activation, [&](auto activation) {
           sum_run<decltype(activation), T, W>(s_, run, workspace_.values, row);
         });
       } else {
-        join_run<T, W>(s_, run, workspace_.values, workspace_.links, row);
+        join_run<T, W>(s_, run, workspace_.values, workspace_.links, row, interrupt_);
       }
       row += (run.end - begin) * W;
       begin = run.end;
@@ -224,15 +246,17 @@ class GenomePass {
     return true;
   }
 
-  void store_outputs(int64_t genome) const {
+  bool store_outputs(int64_t genome) {
     const int64_t outputs = s_.num_outputs;
     const int64_t count = num_samples();
     T* y = call_.y + (genome * call_.num_samples + block_.begin) * outputs;
     for (int64_t o = 0; o < outputs; ++o) {
+      if (interrupted_after(kCopyCost)) return false;
       const int32_t slot = s_.output_slot[genome * outputs + o];
       const T* row = workspace_.values + int64_t{slot} * W;
       for (int64_t b = 0; b < count; ++b) y[b * outputs + o] = slot < 0 ? T(0) : row[b];
     }
+    return true;
   }
 
  private:
@@ -244,7 +268,9 @@ class GenomePass {
   NodeRun run_from(int64_t begin, int64_t end) const {
     NodeRun run{begin, begin + 1, s_.activation[begin], s_.aggregation[begin]};
     const bool linked = s_.edge_start[begin] < s_.edge_start[begin + 1];
-    const int64_t edge_limit = s_.edge_start[begin] + kPatience;
+    const bool sorts = run.aggregation == AGG_MEDIAN;
+    const int64_t edge_limit =
+        s_.edge_start[begin] + (sorts ? kPatience<W> / kMedianCost : kPatience<W>);
     while (run.end < end && s_.activation[run.end] == run.activation &&
            s_.aggregation[run.end] == run.aggregation &&
            (s_.edge_start[run.end] < s_.edge_start[run.end + 1]) == linked &&
@@ -254,14 +280,22 @@ class GenomePass {
     return run;
   }
 
-  // Links between two looks at the interrupt: a few milliseconds.
-  static constexpr int64_t kPatience = (1 << 24) / W;
+  bool interrupted_after(int64_t cost) {
+    patience_ -= cost;
+    if (patience_ >= 0) return false;
+    patience_ = kPatience<W>;
+    return interrupt_.requested();
+  }
+
+  // In links: an input or output in the callers' layout, and a link that must be sorted.
+  static constexpr int64_t kCopyCost = 8, kMedianCost = 32;
 
   const ForwardCall<T>& call_;
   const ScheduleView<T>& s_;
   const SampleBlock block_;
   Workspace<T>& workspace_;
-  int64_t patience_ = kPatience;
+  Interrupt& interrupt_;
+  int64_t patience_ = kPatience<W>;
 };
 
 // Eight rows of accumulators hide the latency of a multiply-add and still fit the registers.
@@ -277,11 +311,9 @@ void forward_genomes(const ForwardCall<T>& call, int64_t begin, int64_t end, Sam
       return forward_genomes<T, kNarrower>(call, begin, end, block, workspace, interrupt);
     }
   }
-  GenomePass<T, W> pass(call, block, workspace);
+  GenomePass<T, W> pass(call, block, workspace, interrupt);
   for (int64_t g = begin; g < end; ++g) {
-    pass.load_inputs(g);
-    if (!pass.run(g, interrupt)) return;
-    pass.store_outputs(g);
+    if (!pass.load_inputs(g) || !pass.run(g) || !pass.store_outputs(g)) return;
   }
 }
 
@@ -303,7 +335,7 @@ void aggregate_rows(int id, const T* weights, const T* values, const int32_t* so
                     int64_t num_links, T* scratch, T* out) {
   using V = Vector<T, 16>;
   join_links<T, 16>(id, values, source, weights, num_links, scratch,
-                    [&](int r, V joined) { store(out + r * kLanes<T, 16>, joined); });
+                    [&](int r, V joined) { store(out + r * kLanes<T, 16>, joined); }, NeverStop());
 }
 
 #undef EVONET_INLINE

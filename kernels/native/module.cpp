@@ -130,18 +130,19 @@ class Forward {
                          8 * schedule_.node_start[schedule_.num_genomes] +
                          8 * schedule_.num_genomes;
     const int64_t work = cost * blocks.padded_samples();
-    const int threads = work < kSerialWork ? 1 : threads_;
     const int64_t splits = std::clamp<int64_t>(cost * blocks.max_width() / kTaskWork, 1,
                                                std::max<int64_t>(1, schedule_.num_genomes));
+    const int64_t tasks = blocks.count() * splits;
+    const int64_t threads = work < kSerialWork ? 1 : std::min<int64_t>(threads_, tasks);
     std::vector<Memory<T>> memories;
     std::vector<Workspace<T>> workspaces;
-    for (int i = 0; i < threads; ++i) {
+    for (int64_t i = 0; i < threads; ++i) {
       memories.emplace_back(max_slots_ * blocks.max_width(), max_links_);
       workspaces.push_back(memories.back().workspace());
     }
     run_interruptibly([&] {
       return parallel_for(
-          threads, blocks.count() * splits,
+          static_cast<int>(threads), tasks,
           [&](int worker, int64_t task, Interrupt& interrupt) {
             const int64_t split = task % splits;
             kernels_.forward(call, genome_at(cost, split, splits),

@@ -15,7 +15,7 @@ from .arena import Arena
 from .build import MODES, build, preprocess, why_unavailable
 from .errors import CompileError, Finding, KernelFault, LaunchError, SimtError
 from .parameters import Parameter, check_arguments, is_null, value_bytes
-from .source import GUARD, Translation
+from .source import ELEMENT, GUARD, Translation
 from .symbols import Variable, locate, read_variables
 
 Mode = Literal["plain", "checked"]
@@ -190,13 +190,21 @@ class Module:
         ]
         for variable in self.shared_variables(kernel):
             flags = WRITABLE | SHARED | THREAD_LOCAL
-            regions.append(_region_of(variable, flags))
+            regions.append(_region_of(variable, flags, self._element_size(variable)))
         for variable in self._variables:
             if variable.is_shared or variable.name.startswith(("_", "simt", "completed.")):
+                continue
+            if variable.short_name.startswith(ELEMENT):
                 continue
             constant = variable.in_read_only_section or variable.short_name in self._constants
             regions.append(_region_of(variable, IN_IMAGE | (0 if constant else WRITABLE)))
         return regions
+
+
+    def _element_size(self, shared: Variable) -> int:
+        """Returns the bytes of one element of a __shared__ variable; 0 if it is unknown."""
+        name = f"{shared.name.removesuffix(shared.short_name)}{ELEMENT}{shared.short_name}"
+        return next((v.size for v in self._variables if v.name == name), 0)
 
 
 class Kernel:
@@ -323,8 +331,9 @@ class Kernel:
         return value_bytes(arg)
 
 
-def _region_of(variable: Variable, flags: int) -> _Region:
-    return _Region(variable.short_name.encode(), variable.address, variable.size, 1, flags)
+def _region_of(variable: Variable, flags: int, element: int = 0) -> _Region:
+    name = variable.short_name.encode()
+    return _Region(name, variable.address, variable.size, element, flags)
 
 
 def compile(

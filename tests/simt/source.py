@@ -24,6 +24,7 @@ TOKEN = re.compile(
 )
 CLOSING = {"(": ")", "[": "]", "{": "}"}
 GUARD = "simt_guard_"
+ELEMENT = "simt_element_of_"  # a variable as large as one element of the shared variable it names
 
 
 @dataclass(frozen=True)
@@ -131,6 +132,10 @@ class Translator:
                 start = self.tokens[begin].start
                 self.edits.append((start, start, f"{guard} __attribute__((used)); "))
                 self.num_guards += 1
+                name = self.tokens[self.find(at, ("[", ",", ";")) - 1].text
+                size = f"sizeof(simt::Element<decltype({name})>)"
+                note = f" static char {ELEMENT}{name}[{size}] __attribute__((used));"
+                self.edits.append((self.tokens[end].end, self.tokens[end].end, note))
             return
         token = self.tokens[at]
         if not in_function:
@@ -187,9 +192,9 @@ class Translator:
         return at
 
     def find(self, at: int, texts: tuple[str, ...]) -> int:
-        """Returns the next token that is one of texts, outside of parentheses."""
+        """Returns the next token that is one of texts, outside of parentheses and braces."""
         while self.tokens[at].text not in texts:
-            at = self.closing(at) + 1 if self.tokens[at].text == "(" else at + 1
+            at = self.closing(at) + 1 if self.tokens[at].text in ("(", "{") else at + 1
         return at
 
     def closing(self, opening: int) -> int:

@@ -1,7 +1,7 @@
 // shared_races.cu: threads of a block that meet in shared memory without a barrier between them.
 //
-// In this folder a line that takes part in a fault says so, with the kind of the fault; which of two
-// kinds it is may depend on the order of threads. Every kernel has a repaired twin.
+// In this folder a line that takes part in a fault says so, with the kind of the fault; which of
+// two kinds it is may depend on the order of threads. Every kernel has a repaired twin.
 
 extern "C" __global__ void missing_barrier(const float* x, float* out) {
   __shared__ float tile[64];

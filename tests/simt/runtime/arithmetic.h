@@ -21,9 +21,9 @@ __forceinline__ double __drcp_rn(double a) { return 1.0 / a; }
 __forceinline__ double __dsqrt_rn(double a) { return __builtin_sqrt(a); }
 __forceinline__ double __fma_rn(double a, double b, double c) { return __builtin_fma(a, b, c); }
 
-#define SIMT_UNARY(name)                                                  \
+#define SIMT_UNARY(name)                                                    \
   __forceinline__ float name##f(float x) { return __builtin_##name##f(x); } \
-  __forceinline__ float name(float x) { return __builtin_##name##f(x); }  \
+  __forceinline__ float name(float x) { return __builtin_##name##f(x); }    \
   __forceinline__ double name(double x) { return __builtin_##name(x); }
 SIMT_UNARY(sqrt)
 SIMT_UNARY(fabs)
@@ -93,8 +93,8 @@ __forceinline__ double min(double a, double b) { return simt::float_min(a, b); }
 __forceinline__ double max(double a, double b) { return simt::float_max(a, b); }
 
 // Mixed signs compare as unsigned, as CUDA's overloads do.
-#define SIMT_MIN_MAX(A, B, T)                                           \
-  __forceinline__ T min(A a, B b) { return simt::smaller<T>(a, b); }    \
+#define SIMT_MIN_MAX(A, B, T)                                        \
+  __forceinline__ T min(A a, B b) { return simt::smaller<T>(a, b); } \
   __forceinline__ T max(A a, B b) { return simt::larger<T>(a, b); }
 SIMT_MIN_MAX(int, int, int)
 SIMT_MIN_MAX(unsigned, unsigned, unsigned)
@@ -174,15 +174,15 @@ __forceinline__ float __double2float_rn(double x) { return float(x); }
 
 // ---- loads and stores that only differ in how they are cached --------------------------------
 
-#define SIMT_LOAD(name)                 \
-  template <class T>                    \
-  __forceinline__ T name(const T* p) {  \
-    return *p;                          \
+#define SIMT_LOAD(name)                \
+  template <class T>                   \
+  __forceinline__ T name(const T* p) { \
+    return *p;                         \
   }
-#define SIMT_STORE(name)                       \
-  template <class T>                           \
-  __forceinline__ void name(T* p, T value) {   \
-    *p = value;                                \
+#define SIMT_STORE(name)                     \
+  template <class T>                         \
+  __forceinline__ void name(T* p, T value) { \
+    *p = value;                              \
   }
 SIMT_LOAD(__ldg)
 SIMT_LOAD(__ldca)

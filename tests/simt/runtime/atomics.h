@@ -4,10 +4,16 @@
 
 #include "keywords.h"
 
+#ifdef SIMT_CHECKED
+// In the runtime library, whose own accesses are not instrumented. The first tells the checker
+// about an atomic access of the calling line.
 extern "C" {
-// Checked mode: tells the checker about an atomic access of the calling line.
 void simt_atomic_access(const volatile void* address, unsigned size, bool uses_value);
+unsigned long long simt_load_word(const volatile void* address, unsigned size);
+bool simt_swap_word(volatile void* address, unsigned size, unsigned long long expected,
+                    unsigned long long desired);
 }
+#endif
 
 namespace simt {
 
@@ -26,29 +32,26 @@ struct WordOf<8> {
   using type = unsigned long long;
 };
 
-#ifdef SIMT_CHECKED
-// One OS thread runs everything and the checker has been told: plain accesses, unchecked.
-template <class W>
-__attribute__((no_sanitize("thread"))) W load_word(const volatile W* p) {
-  return *p;
-}
-template <class W>
-__attribute__((no_sanitize("thread"))) bool swap_word(volatile W* p, W expected, W desired) {
-  if (*p != expected) return false;
-  *p = desired;
-  return true;
-}
-#else
 template <class W>
 __forceinline__ W load_word(const volatile W* p) {
+#ifdef SIMT_CHECKED
+  return W(simt_load_word(p, sizeof(W)));
+#else
   return __atomic_load_n(p, __ATOMIC_RELAXED);
+#endif
 }
 template <class W>
 __forceinline__ bool swap_word(volatile W* p, W expected, W desired) {
+#ifdef SIMT_CHECKED
+  return simt_swap_word(p, sizeof(W), expected, desired);
+#else
   return __atomic_compare_exchange_n(p, &expected, desired, false, __ATOMIC_SEQ_CST,
                                      __ATOMIC_RELAXED);
-}
 #endif
+}
+
+// A lambda that stays in the line of its caller even where nothing else is optimised.
+#define SIMT_LAMBDA(T) [&]([[maybe_unused]] T old) __attribute__((always_inline))->T
 
 // *p = update(*p) at once; returns what *p was.
 template <bool uses_value = true, class T, class Update>
@@ -70,7 +73,7 @@ __forceinline__ T atomic_update(T* p, Update update) {
 
 #define SIMT_ATOMIC(name, T, expression)                                  \
   __forceinline__ T name(T* p, T operand) {                               \
-    return simt::atomic_update(p, [&](T old) -> T { return expression; }); \
+    return simt::atomic_update(p, SIMT_LAMBDA(T) { return expression; }); \
   }
 #define SIMT_ATOMIC_INTEGERS(name, expression) \
   SIMT_ATOMIC(name, int, expression)           \
@@ -79,21 +82,23 @@ __forceinline__ T atomic_update(T* p, Update update) {
 
 // Through unsigned: GPU integers wrap.
 __forceinline__ int atomicAdd(int* p, int operand) {
-  return simt::atomic_update(p, [&](int old) { return int(unsigned(old) + unsigned(operand)); });
+  return simt::atomic_update(
+      p, SIMT_LAMBDA(int) { return int(unsigned(old) + unsigned(operand)); });
 }
 SIMT_ATOMIC(atomicAdd, unsigned, old + operand)
 SIMT_ATOMIC(atomicAdd, unsigned long long, old + operand)
 SIMT_ATOMIC(atomicAdd, float, old + operand)
 SIMT_ATOMIC(atomicAdd, double, old + operand)
 __forceinline__ int atomicSub(int* p, int operand) {
-  return simt::atomic_update(p, [&](int old) { return int(unsigned(old) - unsigned(operand)); });
+  return simt::atomic_update(
+      p, SIMT_LAMBDA(int) { return int(unsigned(old) - unsigned(operand)); });
 }
 SIMT_ATOMIC(atomicSub, unsigned, old - operand)
 SIMT_ATOMIC_INTEGERS(atomicMin, old < operand ? old : operand)
 SIMT_ATOMIC(atomicMin, long long, old < operand ? old : operand)
 SIMT_ATOMIC_INTEGERS(atomicMax, old > operand ? old : operand)
 SIMT_ATOMIC(atomicMax, long long, old > operand ? old : operand)
-SIMT_ATOMIC_INTEGERS(atomicAnd, old & operand)
+SIMT_ATOMIC_INTEGERS(atomicAnd, old& operand)
 SIMT_ATOMIC_INTEGERS(atomicOr, old | operand)
 SIMT_ATOMIC_INTEGERS(atomicXor, old ^ operand)
 SIMT_ATOMIC(atomicInc, unsigned, old >= operand ? 0 : old + 1)
@@ -101,9 +106,9 @@ SIMT_ATOMIC(atomicDec, unsigned, old == 0 || old > operand ? operand : old - 1)
 #undef SIMT_ATOMIC_INTEGERS
 #undef SIMT_ATOMIC
 
-#define SIMT_ATOMIC_EXCH(T)                                                \
-  __forceinline__ T atomicExch(T* p, T operand) {                         \
-    return simt::atomic_update<false>(p, [&](T) -> T { return operand; }); \
+#define SIMT_ATOMIC_EXCH(T)                                                   \
+  __forceinline__ T atomicExch(T* p, T operand) {                             \
+    return simt::atomic_update<false>(p, SIMT_LAMBDA(T) { return operand; }); \
   }
 SIMT_ATOMIC_EXCH(int)
 SIMT_ATOMIC_EXCH(unsigned)
@@ -111,12 +116,13 @@ SIMT_ATOMIC_EXCH(unsigned long long)
 SIMT_ATOMIC_EXCH(float)
 #undef SIMT_ATOMIC_EXCH
 
-#define SIMT_ATOMIC_CAS(T)                                                                       \
-  __forceinline__ T atomicCAS(T* p, T expected, T desired) {                                     \
-    return simt::atomic_update(p, [&](T old) -> T { return old == expected ? desired : old; });  \
+#define SIMT_ATOMIC_CAS(T)                                                                     \
+  __forceinline__ T atomicCAS(T* p, T expected, T desired) {                                   \
+    return simt::atomic_update(p, SIMT_LAMBDA(T) { return old == expected ? desired : old; }); \
   }
 SIMT_ATOMIC_CAS(unsigned short)
 SIMT_ATOMIC_CAS(int)
 SIMT_ATOMIC_CAS(unsigned)
 SIMT_ATOMIC_CAS(unsigned long long)
 #undef SIMT_ATOMIC_CAS
+#undef SIMT_LAMBDA

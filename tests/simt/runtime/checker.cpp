@@ -52,15 +52,14 @@ const Region* nearest_region(uintptr_t address) {
 void report_out_of_bounds(uintptr_t address, size_t bytes, Access access, uint64_t site) {
   const Request& request = current_launch->request;
   bool in_arena = is_in(address, request.arena, request.arena_size);
-  bool in_shared =
-      active_scheduler->in_shared_guard(address) || is_in_thread_locals(address);
+  bool in_shared = active_scheduler->in_shared_guard(address) || is_in_thread_locals(address);
   const char* kind = in_shared ? "shared-out-of-bounds" : "out-of-bounds";
   const char* what = access == Access::kRead ? "reads" : "writes";
   const Region* region = nearest_region(address);
   if (region && (in_arena || in_shared)) {
-    size_t count = region->element ? region->size / region->element : 0;
-    report(kind, site, 0, "%s %zu bytes at %s; %s has %zu elements, %zu bytes", what, bytes,
-           region->place(address).c_str(), region->name.c_str(), count, region->size);
+    report(kind, site, 0, "%s %zu bytes at %s; %s has %zu bytes, %zu elements", what, bytes,
+           region->place(address).c_str(), region->name.c_str(), region->size,
+           region->element ? region->size / region->element : 1);
     return;
   }
   report(kind, site, 0, "%s %zu bytes at address %p, far from every array", what, bytes,

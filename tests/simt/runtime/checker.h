@@ -11,8 +11,8 @@ constexpr bool kEnabled = true;
 void begin_launch(const char* dynamic_shared);
 void end_launch();
 void begin_block(uint64_t linear);
-void barrier();                                   // every thread of the block has arrived
-void lanes_met(unsigned warp, unsigned mask);     // in __syncwarp, the one that orders memory
+void barrier();                                // every thread of the block has arrived
+void lanes_met(unsigned warp, unsigned mask);  // in __syncwarp, the one that orders memory
 void fence(bool whole_device);
 #else
 constexpr bool kEnabled = false;

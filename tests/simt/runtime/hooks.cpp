@@ -1,5 +1,7 @@
 // hooks.cpp: the functions that -fsanitize=thread,bounds,... makes the compiler call. They replace
 // the sanitizers' own libraries, which know OS threads but neither fibers nor barriers.
+#include <cstring>
+
 #include "checker_access.h"
 #include "faults.h"
 #include "scheduler.h"
@@ -21,16 +23,14 @@ extern "C" {
 
 void __tsan_init() {}
 
-#define SIMT_HOOKS(size)                                                                      \
-  void __tsan_read##size(void* p) { check(number(p), size, size, Access::kRead, SIMT_CALLER); } \
-  void __tsan_write##size(void* p) {                                                          \
-    check(number(p), size, size, Access::kWrite, SIMT_CALLER);                                \
-  }                                                                                           \
-  void __tsan_unaligned_read##size(void* p) {                                                 \
-    check(number(p), size, 1, Access::kRead, SIMT_CALLER);                                    \
-  }                                                                                           \
-  void __tsan_unaligned_write##size(void* p) {                                                \
-    check(number(p), size, 1, Access::kWrite, SIMT_CALLER);                                   \
+#define SIMT_HOOKS(size)                                                                          \
+  void __tsan_read##size(void* p) { check(number(p), size, size, Access::kRead, SIMT_CALLER); }   \
+  void __tsan_write##size(void* p) { check(number(p), size, size, Access::kWrite, SIMT_CALLER); } \
+  void __tsan_unaligned_read##size(void* p) {                                                     \
+    check(number(p), size, 1, Access::kRead, SIMT_CALLER);                                        \
+  }                                                                                               \
+  void __tsan_unaligned_write##size(void* p) {                                                    \
+    check(number(p), size, 1, Access::kWrite, SIMT_CALLER);                                       \
   }
 SIMT_HOOKS(1)
 SIMT_HOOKS(2)
@@ -48,6 +48,19 @@ void __tsan_write_range(void* p, unsigned long size) {
 
 void simt_atomic_access(const void* p, unsigned size, bool uses_value) {
   check(number(p), size, size, uses_value ? Access::kAtomic : Access::kExchange, SIMT_CALLER);
+}
+
+// One OS thread runs everything: no other can come between.
+unsigned long long simt_load_word(const void* p, unsigned size) {
+  unsigned long long word = 0;
+  memcpy(&word, p, size);
+  return word;
+}
+bool simt_swap_word(void* p, unsigned size, unsigned long long expected,
+                    unsigned long long desired) {
+  if (simt_load_word(p, size) != expected) return false;
+  memcpy(p, &desired, size);
+  return true;
 }
 
 // ---- -fsanitize=bounds,shift-exponent,...: arithmetic that CPU and GPU disagree about -----------

@@ -8,7 +8,7 @@
 #define __forceinline__ inline __attribute__((always_inline))
 #define __align__(bytes) __attribute__((aligned(bytes)))
 #define __grid_constant__
-#define __builtin_assume(condition) \
-  do {                              \
+#define __builtin_assume(condition)            \
+  do {                                         \
     if (!(condition)) __builtin_unreachable(); \
   } while (0)

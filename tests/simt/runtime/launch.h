@@ -72,8 +72,8 @@ class Launch {
 
   const Request& request;
   const Image image;
-  const unsigned num_threads;    // of one block
-  std::vector<uint3> indices;    // threadIdx of every linear index
+  const unsigned num_threads;     // of one block
+  std::vector<uint3> indices;     // threadIdx of every linear index
   std::atomic<bool> stop{false};  // a fault was met after which no thread can go on
   Findings findings;
 

@@ -11,9 +11,9 @@ namespace simt {
 
 namespace {
 
-constexpr const char* kNames[] = {"__syncwarp",      "__shfl_sync",     "__shfl_up_sync",
+constexpr const char* kNames[] = {"__syncwarp",       "__shfl_sync",     "__shfl_up_sync",
                                   "__shfl_down_sync", "__shfl_xor_sync", "__ballot_sync",
-                                  "__any_sync",      "__all_sync"};
+                                  "__any_sync",       "__all_sync"};
 
 // The lane that a shuffle reads from, as PTX defines it; the lane itself if there is none.
 unsigned source_lane(WarpOp op, unsigned lane, int operand, int width) {
@@ -112,8 +112,9 @@ uint64_t Scheduler::result_of(const Warp& warp, const Meeting& meeting, unsigned
   unsigned source = source_lane(meeting.op, lane, warp.operands[lane], meeting.width);
   if (meeting.mask >> source & 1) return warp.values[source];
   if (checker::kEnabled) {
-    report("warp-mask", site_of(site), 0, "%s reads lane %u, which mask 0x%08x does not name",
-           kNames[meeting.op], source, meeting.mask);
+    report("warp-mask", site_of(site), 0,
+           "meets mask 0x%08x in %s, where lane %u reads lane %u, which is not among them",
+           meeting.mask, kNames[meeting.op], lane, source);
   }
   return ~uint64_t(0);  // undefined on a GPU; here a NaN
 }
@@ -122,6 +123,5 @@ uint64_t Scheduler::result_of(const Warp& warp, const Meeting& meeting, unsigned
 
 extern "C" unsigned long long simt_meet(simt::WarpOp op, unsigned mask, unsigned long long value,
                                         int operand, int width) {
-  return simt::active_scheduler->meet(op, mask, value, operand, width,
-                                      __builtin_return_address(0));
+  return simt::active_scheduler->meet(op, mask, value, operand, width, __builtin_return_address(0));
 }

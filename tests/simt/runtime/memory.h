@@ -1,5 +1,5 @@
 // memory.h: memcpy and memset inside kernels. The compiler does not instrument them, so in checked
-// mode they report their ranges themselves.
+// mode they report their ranges themselves. Also what a shared variable's elements are.
 #pragma once
 
 #include "keywords.h"
@@ -16,6 +16,16 @@ void __tsan_write_range(void* address, unsigned long size);
 }
 
 namespace simt {
+
+// The type of the elements of an array of any number of dimensions.
+template <class T>
+struct ElementOf {
+  using type = T;
+};
+template <class T, __SIZE_TYPE__ size>
+struct ElementOf<T[size]> : ElementOf<T> {};
+template <class T>
+using Element = typename ElementOf<T>::type;
 
 __forceinline__ void* copy(void* to, const void* from, unsigned long size) {
   __tsan_read_range(const_cast<void*>(from), size);

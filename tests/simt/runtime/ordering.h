@@ -83,10 +83,10 @@ class Ordering {
   Lane lanes_[1024] = {};
 
   bool fences_used_ = false;
-  std::unordered_map<unsigned, Release> fenced_;            // by thread: its last fence
-  std::unordered_map<uintptr_t, Log> logs_;                 // by address of the atomic variable
+  std::unordered_map<unsigned, Release> fenced_;  // by thread: its last fence
+  std::unordered_map<uintptr_t, Log> logs_;       // by address of the atomic variable
   std::unordered_map<unsigned, std::vector<Acquired>> by_thread_;  // since the last barrier
-  std::vector<Acquired> by_block_;                          // before it
+  std::vector<Acquired> by_block_;                                 // before it
 };
 
 }  // namespace simt

@@ -101,9 +101,7 @@ struct Runner<kernel> {
       exit_thread();
     }
   }
-  static void run(void** args) {
-    run_threads(args, typename CountTo<sizeof...(P)>::type());
-  }
+  static void run(void** args) { run_threads(args, typename CountTo<sizeof...(P)>::type()); }
 };
 
 }  // namespace simt
@@ -122,8 +120,7 @@ struct Registration {
   static Entry describe(const char* name, const char* parameter_names, int max_threads = 0,
                         int = 0) {
     using R = Runner<kernel>;
-    return {name,           parameter_names, max_threads, R::num_parameters,
-            R::parameters, &R::run,         nullptr};
+    return {name, parameter_names, max_threads, R::num_parameters, R::parameters, &R::run, nullptr};
   }
   explicit Registration(const Entry& described) : entry(described) {
     entry.next = simt_entries;

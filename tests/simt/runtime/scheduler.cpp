@@ -274,8 +274,8 @@ void Scheduler::report_deadlock() {
   uint64_t other = someone_at_barrier ? site_of(someone_at_barrier->site) : 0;
   unsigned exited = missing & self.exited_lanes[stuck / 32];
   report("deadlock", site_of(threads_[stuck].site), other,
-         "waits for lanes 0x%08x of mask 0x%08x; of these 0x%08x have exited; %u threads of the "
-         "block wait at a barrier",
+         "waits for lanes 0x%08x of mask 0x%08x, which do not come: 0x%08x have exited, and %u "
+         "threads of the block wait at a barrier",
          missing, mask, exited, at_barrier);
   abandon();
 }

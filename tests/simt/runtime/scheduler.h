@@ -38,8 +38,7 @@ class Scheduler {
 
   // What kernels call.
   int wait_at_barrier(Barrier barrier, bool predicate, const void* site);
-  uint64_t meet(WarpOp op, unsigned mask, uint64_t value, int operand, int width,
-                const void* site);
+  uint64_t meet(WarpOp op, unsigned mask, uint64_t value, int operand, int width, const void* site);
   void yield();
 
   const Fiber& running() const { return *running_; }

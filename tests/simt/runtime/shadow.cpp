@@ -34,7 +34,7 @@ const char* verb(Access access, bool past) {
 Region::Region(std::string name, uintptr_t begin, size_t size, uint32_t element, uint32_t flags)
     : name(std::move(name)), begin(begin), size(size), element(element), flags(flags) {
   shift_ = element % 4 == 0 ? 2 : element % 2 == 0 ? 1 : 0;
-  if (begin & ((1u << shift_) - 1)) shift_ = 0;
+  if ((begin | size) & ((1u << shift_) - 1)) shift_ = 0;
   cells_ = allocate_cells((size >> shift_) + 1);
 }
 
@@ -51,11 +51,14 @@ void Region::split() {
 std::string Region::place(uintptr_t address) const {
   long long offset = (long long)(address - begin);
   char text[64];
-  if (element == 0 || offset % (long long)element != 0) {
-    snprintf(text, sizeof text, "%lld bytes into ", offset);
-    return text + name;
+  if (element != 0 && offset % (long long)element == 0) {
+    if (element == size && offset == 0) return name;
+    snprintf(text, sizeof text, "[%lld]", offset / (long long)element);
+  } else if (offset == 0) {
+    return name;
+  } else {
+    snprintf(text, sizeof text, " + %lld bytes", offset);
   }
-  snprintf(text, sizeof text, "[%lld]", offset / (long long)element);
   return name + text;
 }
 

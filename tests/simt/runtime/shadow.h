@@ -36,7 +36,7 @@ class Region {
   // Looks for races and uninitialised reads, then remembers the access.
   void access(uintptr_t address, size_t bytes, Access access, uint64_t site,
               const Ordering& ordering);
-  // "x[7]", or "5 bytes into x"
+  // "x[7]", or "x + 5 bytes"
   std::string place(uintptr_t address) const;
 
   const std::string name;

@@ -11,36 +11,28 @@ struct ScalarOf {
 };
 }  // namespace simt
 
-#define SIMT_VECTOR(T, name, align2, align4)                                        \
-  struct __align__(align2) name##2 {                                                \
-    T x, y;                                                                         \
-  };                                                                                \
-  struct name##3 {                                                                  \
-    T x, y, z;                                                                      \
-  };                                                                                \
-  struct __align__(align4) name##4 {                                                \
-    T x, y, z, w;                                                                   \
-  };                                                                                \
-  static inline __attribute__((always_inline)) name##2 make_##name##2(T x, T y) {   \
-    return {x, y};                                                                  \
-  }                                                                                 \
-  static inline __attribute__((always_inline)) name##3 make_##name##3(T x, T y, T z) { \
-    return {x, y, z};                                                               \
-  }                                                                                 \
-  static inline __attribute__((always_inline)) name##4 make_##name##4(T x, T y, T z, T w) { \
-    return {x, y, z, w};                                                            \
-  }                                                                                 \
-  template <>                                                                       \
-  struct simt::ScalarOf<name##2> {                                                  \
-    using type = T;                                                                 \
-  };                                                                                \
-  template <>                                                                       \
-  struct simt::ScalarOf<name##3> {                                                  \
-    using type = T;                                                                 \
-  };                                                                                \
-  template <>                                                                       \
-  struct simt::ScalarOf<name##4> {                                                  \
-    using type = T;                                                                 \
+#define SIMT_VECTOR(T, name, align2, align4)                                                       \
+  struct __align__(align2) name##2 { T x, y; };                                                    \
+  struct name##3 { T x, y, z; };                                                                   \
+  struct __align__(align4) name##4 { T x, y, z, w; };                                              \
+  static inline __attribute__((always_inline)) name##2 make_##name##2(T x, T y) { return {x, y}; } \
+  static inline __attribute__((always_inline)) name##3 make_##name##3(T x, T y, T z) {             \
+    return {x, y, z};                                                                              \
+  }                                                                                                \
+  static inline __attribute__((always_inline)) name##4 make_##name##4(T x, T y, T z, T w) {        \
+    return {x, y, z, w};                                                                           \
+  }                                                                                                \
+  template <>                                                                                      \
+  struct simt::ScalarOf<name##2> {                                                                 \
+    using type = T;                                                                                \
+  };                                                                                               \
+  template <>                                                                                      \
+  struct simt::ScalarOf<name##3> {                                                                 \
+    using type = T;                                                                                \
+  };                                                                                               \
+  template <>                                                                                      \
+  struct simt::ScalarOf<name##4> {                                                                 \
+    using type = T;                                                                                \
   };
 
 SIMT_VECTOR(signed char, char, 2, 4)

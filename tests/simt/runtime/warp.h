@@ -1,12 +1,21 @@
-// warp.h: shuffles, votes and __syncwarp. Lanes that name the same mask meet in the runtime library;
-// the last to arrive computes the results of all.
+// warp.h: shuffles, votes and __syncwarp. Lanes that name the same mask meet in the runtime
+// library; the last to arrive computes the results of all.
 #pragma once
 
 #include "keywords.h"
 
 namespace simt {
 
-enum WarpOp : int { kSyncWarp, kShuffle, kShuffleUp, kShuffleDown, kShuffleXor, kBallot, kAny, kAll };
+enum WarpOp : int {
+  kSyncWarp,
+  kShuffle,
+  kShuffleUp,
+  kShuffleDown,
+  kShuffleXor,
+  kBallot,
+  kAny,
+  kAll
+};
 
 }  // namespace simt
 
@@ -27,18 +36,18 @@ __forceinline__ T shuffle(WarpOp op, unsigned mask, T value, int operand, int wi
 
 }  // namespace simt
 
-#define SIMT_SHUFFLES(T)                                                                     \
-  __forceinline__ T __shfl_sync(unsigned mask, T value, int lane, int width = 32) {          \
-    return simt::shuffle(simt::kShuffle, mask, value, lane, width);                          \
-  }                                                                                          \
-  __forceinline__ T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = 32) { \
-    return simt::shuffle(simt::kShuffleUp, mask, value, int(delta), width);                  \
-  }                                                                                          \
+#define SIMT_SHUFFLES(T)                                                                       \
+  __forceinline__ T __shfl_sync(unsigned mask, T value, int lane, int width = 32) {            \
+    return simt::shuffle(simt::kShuffle, mask, value, lane, width);                            \
+  }                                                                                            \
+  __forceinline__ T __shfl_up_sync(unsigned mask, T value, unsigned delta, int width = 32) {   \
+    return simt::shuffle(simt::kShuffleUp, mask, value, int(delta), width);                    \
+  }                                                                                            \
   __forceinline__ T __shfl_down_sync(unsigned mask, T value, unsigned delta, int width = 32) { \
-    return simt::shuffle(simt::kShuffleDown, mask, value, int(delta), width);                \
-  }                                                                                          \
-  __forceinline__ T __shfl_xor_sync(unsigned mask, T value, int lanes, int width = 32) {     \
-    return simt::shuffle(simt::kShuffleXor, mask, value, lanes, width);                      \
+    return simt::shuffle(simt::kShuffleDown, mask, value, int(delta), width);                  \
+  }                                                                                            \
+  __forceinline__ T __shfl_xor_sync(unsigned mask, T value, int lanes, int width = 32) {       \
+    return simt::shuffle(simt::kShuffleXor, mask, value, lanes, width);                        \
   }
 SIMT_SHUFFLES(int)
 SIMT_SHUFFLES(unsigned)
