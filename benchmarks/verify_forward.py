@@ -254,7 +254,7 @@ def run_bits(networks: int, seed: int, chunk: int = 250, max_hidden: int = 56) -
         rng = random.Random(f"bits {seed} {index}")
         large = index % 8 == 7
         count = min(networks - report.networks, 4 if large else chunk)
-        num_inputs, num_outputs = rng.randint(0, 5), rng.randint(0, 4)
+        num_inputs, num_outputs = rng.randint(0, 5), rng.choice((0, 1, 2, 3, 4, 6))
         population = evonet.Population.from_genes(
             num_inputs,
             num_outputs,
@@ -537,7 +537,7 @@ def run_neat(networks: int, seed: int, chunk: int = 500, samples: int = 4) -> Ne
                     rng,
                     num_inputs,
                     num_outputs,
-                    min(60, round(rng.expovariate(1 / 12))),
+                    min(60, round(rng.expovariate(1 / 15))),
                     cyclic=rng.random() < 0.15,
                     degree=rng.choice((1.5, 3.0, 6.0)),
                 ),
