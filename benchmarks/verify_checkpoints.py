@@ -411,16 +411,18 @@ def tampered(
             array = array.astype(rng.choice((np.float32, np.float64, np.int32, np.uint8)))
         elif action < 0.2:
             array = rng.choice((array[:-1], array[1:], array[:0], np.append(array, array[-1:])))
+            array = np.ascontiguousarray(array)
         elif array.size:
+            flat = array.reshape(-1)
             i, j = rng.randrange(array.size), rng.randrange(array.size)
             if action < 0.5:
-                array[i], array[j] = array[j], array[i]
+                flat[i], flat[j] = flat[j], flat[i]
             elif array.dtype.kind == "f":
-                array[i] = rng.choice(REAL)
+                flat[i] = rng.choice(REAL)
             elif array.dtype == np.int64:
-                array[i] = rng.choice((*WHOLE, int(array[j]), int(array[i]) + rng.choice((-1, 1))))
+                flat[i] = rng.choice((*WHOLE, int(flat[j]), max(-9, int(flat[i]) - 1)))
             else:
-                array[i] = rng.choice((0, 1, 2, 3, 100, 127))
+                flat[i] = rng.choice((0, 1, 2, 3, 100, 127))
         tensors[name] = np.ascontiguousarray(array)
     return settings, tensors
 

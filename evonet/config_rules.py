@@ -65,9 +65,10 @@ class Whole(Rule[int]):
         """Refuses booleans, fractions and numbers out of range."""
         if isinstance(value, bool) or not isinstance(value, numbers.Integral):
             raise RefusedError("must be a whole number.")
-        if not self.least <= value <= self.most:
+        number = int(value)
+        if not self.least <= number <= self.most:
             raise RefusedError(f"must be between {self.least} and {self.most}.")
-        return int(value)
+        return number
 
 
 class Real(Rule[float]):
@@ -159,7 +160,7 @@ class Spelled(Rule[Any]):
 
     def check(self, value: object) -> Any:
         """Reads a boolean as the word "true" or "false"."""
-        word = str(value).lower() if isinstance(value, (bool, str)) else None
+        word = str(value).lower() if isinstance(value, (bool, str)) else ""
         if word not in self.values:
             words = dict.fromkeys(str(v).lower() for v in self.values.values())
             raise RefusedError(f"is not a choice. {nearest(value, words)}")

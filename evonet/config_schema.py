@@ -27,7 +27,7 @@ def setting(rule: Rule[Any], default: T) -> T:
         rule: What it may be.
         default: Its value where a TOML file is silent.
     """
-    return cast(T, dataclasses.field(default=default, metadata={"rule": rule}))
+    return dataclasses.field(default=default, metadata={"rule": rule})
 
 
 class Setting(NamedTuple):

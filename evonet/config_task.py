@@ -53,7 +53,6 @@ def freeze(value: object, key: str, faults: list[ConfigFault], level: int = 0) -
     Returns:
         Lists as tuples, mappings as `Table`.
     """
-    problem = None
     if level > MOST_LEVELS:
         problem = f"is nested too deeply. Allowed: {MOST_LEVELS} levels"
     elif isinstance(value, Mapping):
@@ -68,17 +67,22 @@ def freeze(value: object, key: str, faults: list[ConfigFault], level: int = 0) -
         )
     elif isinstance(value, (list, tuple)):
         return tuple(freeze(item, key, faults, level + 1) for item in value)
+    elif isinstance(value, bool):
+        return value
+    elif isinstance(value, int):
+        return int(value)  # NumPy's numbers and enums are written differently
     elif isinstance(value, float):
-        if not math.isfinite(value):
-            problem = f"= {value} must be finite"
+        if math.isfinite(value):
+            return float(value)
+        problem = f"= {value} must be finite"
     elif isinstance(value, str):
-        if not _encodes(value):
-            problem = f"= {show(value)} must be valid Unicode"
-    elif not isinstance(value, int):
+        if _encodes(value):
+            return str(value)
+        problem = f"= {show(value)} must be valid Unicode"
+    else:
         found = type(value).__name__
         problem = f"is a {found}. Expected a string, number, boolean, list or table"
-    if problem:
-        faults.append(ConfigFault(key, f"{key} {problem}."))
+    faults.append(ConfigFault(key, f"{key} {problem}."))
     return value
 
 

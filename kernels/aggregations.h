@@ -44,8 +44,7 @@ EVONET_FN T agg_max_first(T w, T v) {
 }
 template <class T>
 EVONET_FN T agg_max_next(T acc, T w, T v) {
-  T x = w * v;
-  return x > acc ? x : acc;
+  return at_least(w * v, acc);
 }
 
 template <class T>
@@ -54,8 +53,7 @@ EVONET_FN T agg_min_first(T w, T v) {
 }
 template <class T>
 EVONET_FN T agg_min_next(T acc, T w, T v) {
-  T x = w * v;
-  return x < acc ? x : acc;
+  return at_most(w * v, acc);
 }
 
 template <class T>
@@ -65,9 +63,7 @@ EVONET_FN T agg_maxabs_first(T w, T v) {
 template <class T>
 EVONET_FN T agg_maxabs_next(T acc, T w, T v) {
   T x = w * v;
-  T size = x < T{} ? -x : x;
-  T acc_size = acc < T{} ? -acc : acc;
-  return size > acc_size ? x : acc;
+  return magnitude(x) > magnitude(acc) ? x : acc;
 }
 
 template <class T>
@@ -127,7 +123,7 @@ EVONET_FN T median_inplace(T* x, int n) {
     }
   }
   if (n % 2 == 1) return x[0];
-  T lower = size > 2 && order_key(x[1]) < order_key(x[2]) ? x[2] : x[1];
+  T lower = order_key(x[1]) < order_key(x[2]) ? x[2] : x[1];
   return canonical((lower + x[0]) / T(2));
 }
 

@@ -99,7 +99,7 @@ EVONET_FN T sin_of_5(T z) {
   T k = rounded - round;
   T r = fused(k, -0x1.41b2f6p-1f, z);         // exact
   T x = fused(r, 5.0f, k * -0x1.c442cp-23f);  // the product is exact
-  x = fused(k, -0x1.184698p-43f, x);          // all three negative: then -0 stays -0
+  x = fused(k, -0x1.184698p-43f, x);
   T u = x * x;
   T p = polynomial(u, 0x1.5dc3ap-19f, -0x1.9f7102p-13f, 0x1.110edap-7f, -0x1.55554cp-3f);
   T y = fused(x * u, p, x);  // the fit leans down a little at pi/2, or y could round to above 1

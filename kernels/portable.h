@@ -172,8 +172,13 @@ EVONET_FN D add_to_odd(D p, D c) {
   Bits<D> zero = {}, below = lost < D{} ? ~zero : zero, above = lost > D{} ? ~zero : zero;
   return from_bits<D>((to_bits(s) + below) | ((below | above) & 1));
 }
+// It matters only if s lies halfway between two floats, or the float is subnormal: hardly ever. A
+// branch around it keeps it out of the dependency chain.
 EVONET_FN float fused_lanes(float a, float b, float c) {
-  return float(add_to_odd(double(a) * double(b), double(c)));
+  double p = double(a) * double(b), s = p + double(c);
+  bool halfway = (to_bits(s) & 0x1fffffff) == 0x10000000;
+  if (halfway || (magnitude(s) < 0x1p-126 && s != 0.0)) s = add_to_odd(p, double(c));
+  return float(s);
 }
 template <class T>
 EVONET_FN T fused_lanes(T a, T b, T c) {
@@ -183,12 +188,20 @@ EVONET_FN T fused_lanes(T a, T b, T c) {
 }
 #if defined(EVONET_X86)
 EVONET_FN Float4 fused_lanes(Float4 a, Float4 b, Float4 c) {
-  auto half = [](__m128 x, __m128 y, __m128 z) {
-    Double2 p = _mm_cvtps_pd(x) * _mm_cvtps_pd(y);
-    return _mm_cvtpd_ps(add_to_odd(p, Double2(_mm_cvtps_pd(z))));
+  auto lower = [](__m128 x) { return Double2(_mm_cvtps_pd(x)); };
+  auto upper = [](__m128 x) { return Double2(_mm_cvtps_pd(_mm_movehl_ps(x, x))); };
+  auto delicate = [](Double2 s) {  // SSE2 compares no 64-bit integers; the upper 32 differ
+    __m128i cut = _mm_and_si128(_mm_castpd_si128(s), _mm_set1_epi64x(0x1fffffff));
+    __m128i halfway = _mm_cmpeq_epi32(cut, _mm_set1_epi64x(0x110000000));
+    return halfway | __m128i((magnitude(s) < 0x1p-126) & (s != 0.0));
   };
-  auto upper = [](__m128 x) { return _mm_movehl_ps(x, x); };
-  return _mm_movelh_ps(half(a, b, c), half(upper(a), upper(b), upper(c)));
+  Double2 p = lower(a) * lower(b), q = upper(a) * upper(b);
+  Double2 s = p + lower(c), t = q + upper(c);
+  if (__builtin_expect(_mm_movemask_epi8(delicate(s) | delicate(t)), 0)) {
+    s = add_to_odd(p, lower(c));
+    t = add_to_odd(q, upper(c));
+  }
+  return _mm_movelh_ps(_mm_cvtpd_ps(s), _mm_cvtpd_ps(t));
 }
 #endif
 #endif

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -146,7 +147,7 @@ def is_acyclic(genome: Genome) -> bool:
 
 def about(count: int, trials: int, probability: float) -> bool:
     """Whether a count is within five deviations of what a probability promises."""
-    deviation = (trials * probability * (1 - probability)) ** 0.5
+    deviation = math.sqrt(trials * probability * (1 - probability))
     return abs(count - trials * probability) <= 5 * deviation + 1e-9
 
 

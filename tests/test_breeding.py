@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Mapping
 
 import neat
 import numpy as np
@@ -53,7 +54,7 @@ def parent(request: pytest.FixtureRequest) -> Population:
     return one_genome(NODES, LINKS, dtype=request.param)
 
 
-def mutants(parent: Population, changes: dict[str, object], count: int = MANY) -> Population:
+def mutants(parent: Population, changes: Mapping[str, object], count: int = MANY) -> Population:
     """Children with one parent only, so that nothing but mutation changes them."""
     return breed(parent, [0] * count, [0] * count, changes)
 
@@ -217,6 +218,14 @@ def test_add_connection_adds_what_was_missing(parent: Population) -> None:
     assert set(found) == {(-2, 1), (-1, 2), (-2, 2)}
     numbers = [i for numbers in found.values() for i in numbers]
     assert sorted(i for i in numbers if i is not None) == [6, 7, 8]
+
+
+def test_disabled_links_count_when_cycles_are_avoided() -> None:
+    """They may be enabled later."""
+    chain = one_genome([0, 1, 2], [(-1, 1, 1.0), (1, 2, 1.0, False), (2, 0, 1.0)], num_inputs=1)
+    children = mutants(chain, {"genome.conn_add_prob": 1.0})
+    found = {(c.source, c.target) for child in children for c in new_links(child, 3)}
+    assert found == {(-1, 0), (-1, 2), (1, 0)}
 
 
 def test_recurrent_genomes_get_self_loops_and_cycles(parent: Population) -> None:
@@ -552,7 +561,7 @@ def test_excess_genes_and_flags_have_coefficients_of_their_own(dtype: npt.DTypeL
     nodes = ((0.5 + 1.0) * 0.5 + 2.0 * 3) / 3
     pair = a + b
     found = distances(pair, distance_rules(make_config(changes)))[0, 1]
-    assert found == np.dtype(dtype).type(nodes) + np.dtype(dtype).type(links)
+    assert found == nodes + links
     changes["genome.compatibility_include_node_genes"] = False
     assert distances(pair, distance_rules(make_config(changes)))[0, 1] == links
 

@@ -130,7 +130,8 @@ def test_mean_and_deviation_are_finite_and_right(values: list[float]) -> None:
     assert math.isfinite(mean)
     assert math.isfinite(deviation)
     assert mean == pytest.approx(float(statistics.mean(map(Fraction, values))), 1e-15, 5e-324)
-    assert deviation == pytest.approx(statistics.pstdev(values), 1e-9, 5e-324)
+    ulps = 5e-324 + 1e-15 * max(map(abs, values))
+    assert deviation == pytest.approx(statistics.pstdev(values), 1e-12, ulps)
 
 
 # Occasions.

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import strategies as _profile  # noqa: F401 - no deadlines
 from hypothesis import given
@@ -333,6 +334,11 @@ def test_a_plain_dict_as_task_is_copied() -> None:
     assert config.task == Table({"a": (1,)})
 
 
+def test_numpy_numbers_in_a_task_become_plain() -> None:
+    config = Config(task={"x": np.float64(0.5)})
+    assert Config.loads(config.to_toml()) == config
+
+
 # ---- changing ------------------------------------------------------------------------------------
 
 
@@ -437,6 +443,13 @@ def test_parts_check_themselves(make: Callable[[], object], message: str) -> Non
     with pytest.raises(ConfigError) as caught:
         make()
     assert str(caught.value) == message
+
+
+def test_parts_take_their_canonical_form() -> None:
+    one: Any = 1
+    spelled: Any = "partial 0.5"
+    assert isinstance(FloatGene(init_mean=one).init_mean, float)
+    assert Genome(initial_connection=spelled).initial_connection.fraction == 0.5
 
 
 def test_reading_a_good_file_gives_no_warnings() -> None:

@@ -206,6 +206,13 @@ def test_settings_that_contradict_each_other_are_both_named(
     assert str(caught.value) == f"config: {message}"
 
 
+def test_a_default_that_contradicts_the_file_has_no_line() -> None:
+    assert faults_of("\n[neat]\npop_size = 1") == [
+        "reproduction.elitism = 2 must not exceed neat.pop_size = 1.",
+        "reproduction.min_species_size = 2 must not exceed neat.pop_size = 1.",
+    ]
+
+
 def test_a_faulty_setting_causes_no_second_fault() -> None:
     assert len(faults_of("[genome]\nweight_min_value = 'x'\nweight_max_value = -100")) == 1
     assert len(faults_of("[genome]\nactivation_default = x\nactivation_options = ['tanh']")) == 1

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 import strategies
-from evolution_cases import WILD, assert_same_genes, make_config
+from evolution_cases import QUIET, WILD, assert_same_genes, distances, make_config, one_genome
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
@@ -18,9 +18,9 @@ from evonet.config_connection import ConnectionKind
 from evonet.evolution import NEAT
 from evonet.evolution.engine import NativeEngine, make_engine
 from evonet.evolution.first_generation import plan_first_generation
-from evonet.evolution.philox import Purpose, choose, philox, uniform
-from evonet.evolution.reference import ReferenceEngine
-from evonet.evolution.reference_genes import normal
+from evonet.evolution.philox import Purpose, choose, philox, philox_of_children, uniform
+from evonet.evolution.reference import ReferenceEngine, distance
+from evonet.evolution.reference_genes import Genes, normal
 from evonet.evolution.rules import distance_rules, genome_rules
 from evonet.native import require_native
 
@@ -112,6 +112,36 @@ def test_generations_of_any_size_are_equal(size: int, generations: int) -> None:
 def test_a_long_run_with_the_default_config_is_equal() -> None:
     neat = evolve_both({}, 25, np.float32, seed=3)
     assert neat.generation == 24
+
+
+@pytest.mark.parametrize("surer", ["true", "false"])
+@pytest.mark.parametrize("links", [[], [(-1, 1, 1.0)], [(-1, 0, 1.0), (-1, 2, 1.0), (2, 0, 1.0)]])
+def test_mutations_that_undo_each_other_are_equal(links: list[Any], surer: str) -> None:
+    """Every child adds and deletes a node and adds a connection; half delete one."""
+    names = ("conn_add", "node_add", "node_delete")
+    always: dict[str, object] = {f"genome.{name}_prob": 1.0 for name in names}
+    always |= {"genome.conn_delete_prob": 0.5, "genome.structural_mutation_surer": surer}
+    parent, nobody = one_genome([0, 1, 2], links, num_inputs=1), np.zeros(60, np.int64)
+    rules = genome_rules(make_config(QUIET, always))
+    bred = [
+        engine.breed(parent, nobody, nobody, rules, 1, 1, 3, 3)
+        for engine in (NativeEngine(2), ReferenceEngine())
+    ]
+    assert_same_genes(bred[0][0], bred[1][0])
+    assert bred[0][1:] == bred[1][1:]
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_distances_of_large_genomes_are_equal(dtype: npt.DTypeLike) -> None:
+    """Enough terms for NumPy's own sum to add in another order."""
+    sizes: dict[str, Any] = {"num_nodes": 20, "num_connections": 150, "feed_forward": False}
+    population = Population.random(12, 5, 3, **sizes, dtype=dtype, enabled=0.6)
+    rules = distance_rules(make_config({"genome.compatibility_enable_penalty": 0.3}))
+    genomes = [Genes.of(population, g) for g in range(12)]
+    readable = np.array([[distance(a, b, rules) for b in genomes] for a in genomes])
+    found = distances(population, rules)
+    assert found.dtype == readable.dtype
+    assert found.tolist() == readable.tolist()
 
 
 RATE = st.sampled_from([0.0, 0.1, 0.5, 1.0])
@@ -256,6 +286,23 @@ def test_the_reference_backend_breeds_readably() -> None:
     assert isinstance(make_engine("cpu", 0), NativeEngine)
 
 
+def test_where_nothing_was_compiled_evolution_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    config = make_config(SIZES, WILD, {"neat.pop_size": 8})
+
+    def evolve() -> Population:
+        evolution = NEAT(config, seed=6)
+        for _ in range(3):
+            evolution.ask()
+            evolution.tell(np.arange(8))
+        return evolution.ask()
+
+    expected = evolve()
+    for module in ("engine", "philox"):
+        monkeypatch.setattr(f"evonet.evolution.{module}.load_native", lambda: None)
+    assert isinstance(make_engine("auto", 0), ReferenceEngine)
+    assert_same_genes(evolve(), expected)
+
+
 # Known answers of Random123, the reference implementation: counter, key, result.
 KNOWN = """
 00000000 00000000 00000000 00000000  00000000 00000000  6627e8d5 e169c58d bc57ac4c 9b00dbd8
@@ -269,6 +316,15 @@ def test_philox_gives_the_known_answers(line: str) -> None:
     draw, purpose, child, generation, low, high, *words = (int(word, 16) for word in line.split())
     found = philox(low | high << 32, generation, child, cast(Any, purpose), draw)
     assert found.tolist() == words
+
+
+@given(seed=st.integers(0, 2**64 - 1), first=st.integers(0, 2**31), count=st.integers(0, 40))
+def test_the_extension_draws_the_same_words(seed: int, first: int, count: int) -> None:
+    child = first + np.arange(count)
+    ours = philox(seed, 2**32 - 1, child, Purpose.PARENTS, 1)
+    theirs = philox_of_children(seed, 2**32 - 1, first, count, Purpose.PARENTS, 1)
+    assert ours.dtype == theirs.dtype
+    assert ours.tolist() == theirs.tolist()
 
 
 def test_draws_are_uniform_and_normal() -> None:

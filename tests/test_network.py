@@ -47,12 +47,12 @@ def assert_same_bits(found: np.ndarray, expected: np.ndarray) -> None:
 
 
 @functools.cache
-def mixed_population(count: int, dtype: Any, max_hidden: int = 30, seed: int = 0) -> Population:
+def mixed_population(count: int, dtype: Any) -> Population:
     """Genomes of 3 inputs and 2 outputs with all functions, some with cycles."""
-    rng = random.Random(f"mixed {seed}")
+    rng = random.Random("mixed")
     genes = [
         verify_forward.random_genes(
-            rng, 3, 2, rng.randint(0, max_hidden), cyclic=rng.random() < 0.1, degree=3.0
+            rng, 3, 2, rng.randint(0, 30), cyclic=rng.random() < 0.1, degree=3.0
         )
         for _ in range(count)
     ]
@@ -67,10 +67,8 @@ def mixed_samples(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
 
 
 @functools.cache
-def expected_outputs(
-    count: int, shape: tuple[int, ...], dtype: Any, max_hidden: int = 30
-) -> np.ndarray:
-    population = mixed_population(count, dtype, max_hidden)
+def expected_outputs(count: int, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+    population = mixed_population(count, dtype)
     network = evonet.compile(population, backend="reference", on_cycle="zero")
     return network(mixed_samples(shape, dtype))
 
@@ -137,17 +135,25 @@ def test_threads_and_splits_do_not_change_a_bit(
             assert_same_bits(np.concatenate(parts, axis=1), expected)
 
 
-@pytest.mark.parametrize("simd", LEVELS)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_genomes_too_large_for_the_cache_have_the_bits_of_the_reference(
-    simd: str, dtype: Any, monkeypatch: pytest.MonkeyPatch
+    dtype: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("EVONET_SIMD", simd)
-    shape = (150, 3)
-    x, expected = mixed_samples(shape, dtype), expected_outputs(3, shape, dtype, 5000)
-    assert build_schedule(mixed_population(3, dtype, 5000), on_cycle="zero").num_nodes > 3000
-    network = evonet.compile(mixed_population(3, dtype, 5000), backend="cpu", on_cycle="zero")
-    assert_same_bits(network(x), expected)
+    population = Population.random(
+        2,
+        3,
+        2,
+        num_nodes=2003,
+        num_connections=4999,
+        activations=[f.name for f in ACTIVATIONS],
+        aggregations=[f.name for f in AGGREGATIONS],
+        dtype=dtype,
+    )
+    x = mixed_samples((150, 3), dtype)
+    expected = evonet.compile(population, backend="reference")(x)
+    for simd in LEVELS:
+        monkeypatch.setenv("EVONET_SIMD", simd)
+        assert_same_bits(evonet.compile(population, backend="cpu")(x), expected)
 
 
 @settings(max_examples=100)
@@ -214,9 +220,9 @@ def test_repeated_calls_give_the_same_bits() -> None:
 
 
 @pytest.mark.parametrize("aggregation", ["sum", "mean", "max", "min", "maxabs", "median"])
-@pytest.mark.parametrize("samples", [1, 5, 40])
-def test_a_node_may_read_400003_links(aggregation: str, samples: int) -> None:
-    count = 400_003
+@pytest.mark.parametrize("samples", [1, 9])
+def test_a_node_may_read_600011_links(aggregation: str, samples: int) -> None:
+    count = 600_011
     population = Population(
         num_inputs=count,
         num_outputs=1,
@@ -324,7 +330,7 @@ def test_outputs_have_a_place_for_every_genome_sample_and_output(
     for shape in ((samples, inputs), (genomes, samples, inputs)):
         y = network(np.zeros(shape, dtype))
         assert (y.shape, y.dtype) == ((genomes, samples, outputs), dtype)
-        assert (y == y.reshape(-1)[:1]).all()
+        assert len(np.unique(y)) == min(y.size, 1)
 
 
 @pytest.mark.parametrize("backend", ["cpu", "reference"])
@@ -661,26 +667,35 @@ INTERRUPT = """
     import os, signal, threading, time
     import numpy as np
     import evonet
+    from evonet.native import require_native
     from evonet.schedule import build_schedule
 
-    def interrupted(long):
-        # Presses Ctrl-C while `long` runs, again and again until it was met.
+    def press_during(call, presses):
+        # Presses Ctrl-C so many times while the call runs.
+        running = threading.Event()
         def press():
-            time.sleep(0.1)
-            os.kill(os.getpid(), signal.SIGINT)
+            running.wait()
+            for _ in range(presses):
+                time.sleep(0.03)
+                if not running.is_set():
+                    break
+                os.kill(os.getpid(), signal.SIGINT)
         finger = threading.Thread(target=press)
+        finger.start()
         try:
-            finger.start()
-            while True:
-                long()
-        except KeyboardInterrupt:
-            return True
+            running.set()
+            call()
         finally:
+            running.clear()
             finger.join()
 
-    small = evonet.compile(
-        evonet.Population.random(2000, 4, 2, num_nodes=30, num_connections=90, seed=1), threads=3
-    )
+    def random_population(genomes, nodes, links, aggregation="sum"):
+        return evonet.Population.random(
+            genomes, 4, 1, num_nodes=nodes, num_connections=links, seed=1,
+            aggregations=(aggregation,),
+        )
+
+    small = evonet.compile(random_population(2000, 30, 90), threads=3)
     samples = np.ones((64, 4), np.float32)
     expected = small(samples).tobytes()
 """
@@ -689,78 +704,88 @@ INTERRUPT = """
 @pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals")
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize(
-    ("genomes", "nodes", "links", "aggregation"),
-    [(3000, 50, 200, "sum"), (1, 20000, 400_000, "sum"), (1, 20000, 400_000, "median")],
+    "sizes",
+    ["200, 300, 3000", "1, 20_000, 400_000", "1, 20_000, 400_000, 'median'"],
+    ids=["many", "one", "median"],
 )
-def test_ctrl_c_stops_an_evaluation_and_the_next_one_works(
-    genomes: int, nodes: int, links: int, aggregation: str, threads: int
+def test_ctrl_c_stops_an_evaluation_halfway_and_the_next_one_works(
+    sizes: str, threads: int
 ) -> None:
-    # Without an interruption a call would take many seconds.
-    script = (
-        INTERRUPT
-        + f"""
-    population = evonet.Population.random(
-        {genomes}, 4, 1, num_nodes={nodes}, num_connections={links}, seed=1,
-        aggregations=("{aggregation}",),
-    )
-    network = evonet.compile(population, threads={threads})
-    x = np.ones(({40_000_000_000} // {genomes * links}, 4), np.float32)
+    # Uninterrupted, the call would fill all of y in many seconds.
+    script = f"""
+    schedule = build_schedule(random_population({sizes}))
+    arrays = schedule.arrays()
+    del arrays["node_key"]
+    kernel = require_native().Forward32(4, 1, *arrays.values(), {threads}, "baseline")
+    num_samples = 40_000_000_000 // schedule.num_edges
+    x = np.ones((num_samples, 4), np.float32)
+    y = np.empty((schedule.num_genomes, num_samples, 1), np.float32)
     for _ in range(3):
-        assert interrupted(lambda: network(x))
+        y[...] = -12345
+        try:
+            press_during(lambda: kernel(x, y), 1)
+        except KeyboardInterrupt:
+            assert (y == -12345).any(), "it went on to the end"
+        else:
+            raise AssertionError("Ctrl-C was not met")
         assert small(samples).tobytes() == expected
     print("done")
     """
-    )
-    assert run_script(script).endswith("done")
+    assert run_script(INTERRUPT + script).endswith("done")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals")
-@pytest.mark.parametrize(("genomes", "nodes", "links"), [(5000, 50, 200), (1, 50_000, 1_000_000)])
-def test_ctrl_c_stops_a_compilation_and_the_next_one_works(
-    genomes: int, nodes: int, links: int
-) -> None:
-    script = (
-        INTERRUPT
-        + f"""
-    population = evonet.Population.random(
-        {genomes}, 4, 1, num_nodes={nodes}, num_connections={links}, seed=1
-    )
+@pytest.mark.parametrize("sizes", ["10_000, 50, 200", "1, 100_000, 2_000_000"], ids=["many", "one"])
+def test_ctrl_c_stops_a_compilation_and_the_next_one_works(sizes: str) -> None:
+    script = f"""
+    population = random_population({sizes})
     schedule = build_schedule(population)
     for threads in (1, 3):
-        assert interrupted(lambda: build_schedule(population, threads=threads))
+        try:
+            press_during(lambda: build_schedule(population, threads=threads), 1)
+        except KeyboardInterrupt:
+            pass
         assert build_schedule(population, threads=threads) == schedule
     assert small(samples).tobytes() == expected
     print("done")
     """
-    )
-    assert run_script(script).endswith("done")
+    assert run_script(INTERRUPT + script).endswith("done")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals")
-def test_a_signal_handler_that_does_not_raise_lets_the_evaluation_finish() -> None:
-    script = (
-        INTERRUPT
-        + """
-    pressed = []
-    def handler(number, frame):
-        pressed.append(small(samples).tobytes() == expected)  # may use networks itself
-    signal.signal(signal.SIGINT, handler)
-    population = evonet.Population.random(1000, 4, 1, num_nodes=50, num_connections=200, seed=1)
-    network = evonet.compile(population, threads=3)
-    x = np.random.default_rng(0).normal(size=(4000, 4)).astype(np.float32)
-    whole = network(x).tobytes()
-    finger = threading.Thread(
-        target=lambda: [(time.sleep(0.05), os.kill(os.getpid(), signal.SIGINT)) for _ in range(5)]
-    )
-    finger.start()
-    while finger.is_alive():
-        assert network(x).tobytes() == whole
-    finger.join()
-    assert len(pressed) > 0 and all(pressed), pressed
+@pytest.mark.parametrize(
+    "setup",
+    [
+        """
+    network = evonet.compile(random_population(1000, 50, 200), threads=3)
+    x = np.ones((3000, 4), np.float32)
+    call = lambda: network(x)
+        """,
+        """
+    network = evonet.compile(random_population(1, 10_000, 100_000, "median"), threads=1)
+    x = np.ones((500, 4), np.float32)
+    call = lambda: network(x)
+        """,
+        """
+    population = random_population(1, 200_000, 3_000_000)
+    call = lambda: build_schedule(population, threads=2).weight
+        """,
+    ],
+    ids=["genomes", "genome", "compilation"],
+)
+def test_signal_handlers_run_during_a_call_and_may_let_it_finish(setup: str) -> None:
+    # All signals of a call that never looks up would be handled once, after its end.
+    script = """
+    result = call().tobytes()
+    handled = []
+    signal.signal(signal.SIGINT, lambda *_: handled.append(small(samples).tobytes() == expected))
+    again = []
+    press_during(lambda: again.append(call().tobytes()), 1000)
+    assert again == [result]
+    assert len(handled) > 1 and all(handled), handled
     print("done")
     """
-    )
-    assert run_script(script).endswith("done")
+    assert run_script(INTERRUPT + setup + script).endswith("done")
 
 
 def test_the_campaign_script_tells_its_result_and_exit_code() -> None:

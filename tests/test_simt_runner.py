@@ -2,49 +2,18 @@
 
 from __future__ import annotations
 
-import functools
 import threading
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-import simt
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
-SAMPLES = Path(simt.__file__).parent / "samples"
-KERNELS = Path(__file__).parent.parent / "kernels"
-MODES = ("plain", "checked")
-ORDERS = ("forward", "reverse", "random")
+from simt.samples import FOLDER, MODES, ORDERS, bits, floats, launch, load, load_text, tree_sum
 
 every_mode = pytest.mark.parametrize("mode", MODES)
 every_order = pytest.mark.parametrize("order", ORDERS)
 few = settings(deadline=None, max_examples=25)
-
-
-@functools.cache
-def module(name: str, mode: str) -> simt.Module:
-    return simt.compile(SAMPLES / f"{name}.cu", mode=mode)
-
-
-@functools.cache
-def compiled(source: str, mode: str = "plain") -> simt.Module:
-    return simt.compile(source, mode=mode)
-
-
-def launch(sample: str, mode: str, grid: Any, block: Any, *args: Any, **options: Any) -> None:
-    """Launches file.kernel of the samples."""
-    file, name = sample.split(".")
-    module(file, mode).get_function(name)(grid, block, args, **options)
-
-
-def floats(n: int, seed: int = 0) -> np.ndarray:
-    return np.random.default_rng(seed).normal(size=n).astype(np.float32)
-
-
-def bits(x: np.ndarray) -> list[int]:
-    return x.view(np.uint32 if x.itemsize == 4 else np.uint64).ravel().tolist()
 
 
 # ---- grids and blocks ------------------------------------------------------------------------
@@ -108,7 +77,9 @@ def test_many_blocks_on_several_os_threads(workers: int) -> None:
 def test_launches_from_several_python_threads_do_not_mix() -> None:
     def run(seed: int) -> None:
         x, out = floats(64 * 20, seed), np.zeros(20, np.float32)
-        launch("barriers.block_sum", "plain", (20,), (64,), np.int32(x.size), x, out, shared_mem=256)
+        launch(
+            "barriers.block_sum", "plain", (20,), (64,), np.int32(x.size), x, out, shared_mem=256
+        )
         results[seed] = bits(out) == bits(tree_sum(x, 64))
 
     results: dict[int, bool] = {}
@@ -121,14 +92,6 @@ def test_launches_from_several_python_threads_do_not_mix() -> None:
 
 
 # ---- barriers --------------------------------------------------------------------------------
-
-
-def tree_sum(x: np.ndarray, block: int) -> np.ndarray:
-    rows = np.zeros((-(-x.size // block), block), np.float32)
-    rows.ravel()[: x.size] = x
-    while rows.shape[1] > 1:
-        rows = rows[:, : rows.shape[1] // 2] + rows[:, rows.shape[1] // 2 :]
-    return rows[:, 0]
 
 
 @every_mode
@@ -176,8 +139,8 @@ def test_exited_threads_do_not_hold_a_barrier(order: str) -> None:
 @every_order
 def test_a_sleeping_thread_lets_the_others_run(order: str, mode: str) -> None:
     flag, out = np.zeros(1, np.int32), np.zeros(1, np.int32)
-    source = (SAMPLES / "barriers.cu").read_text().replace("out[0] = *flag", "out[0] = 1")
-    kernel = compiled(source, mode).get_function("hand_over")
+    source = (FOLDER / "barriers.cu").read_text().replace("out[0] = *flag", "out[0] = 1")
+    kernel = load_text(source, mode).get_function("hand_over")
     kernel((1,), (50,), (flag, out), order=order)
     assert (flag[0], out[0]) == (49, 1)
 
@@ -185,7 +148,11 @@ def test_a_sleeping_thread_lets_the_others_run(order: str, mode: str) -> None:
 @every_mode
 @every_order
 def test_the_last_block_sees_what_the_others_wrote(order: str, mode: str) -> None:
-    x, part, out = np.arange(96, dtype=np.float32), np.zeros(96, np.float32), np.zeros(1, np.float32)
+    x, part, out = (
+        np.arange(96, dtype=np.float32),
+        np.zeros(96, np.float32),
+        np.zeros(1, np.float32),
+    )
     count = np.zeros(1, np.uint32)
     launch("barriers.last_block_sums", mode, (6,), (16,), x, part, count, out, order=order)
     assert out[0] == 2 * x.sum()
@@ -199,7 +166,9 @@ def test_the_last_block_sees_what_the_others_wrote(order: str, mode: str) -> Non
 @given(data=st.data())
 def test_shuffles_move_what_ptx_says(data: st.DataObject, mode: str) -> None:
     width = data.draw(st.sampled_from([1, 2, 4, 8, 16, 32]))
-    operand = np.array(data.draw(st.lists(st.integers(-99, 99), min_size=64, max_size=64)), np.int32)
+    operand = np.array(
+        data.draw(st.lists(st.integers(-99, 99), min_size=64, max_size=64)), np.int32
+    )
     x, y = np.arange(64, dtype=np.int32) * 7, floats(64).astype(np.float64)
     out, wide = np.zeros((4, 64), np.int32), np.zeros(64)
     options: dict[str, Any] = {"order": data.draw(st.sampled_from(ORDERS)), "seed": 5}
@@ -334,7 +303,7 @@ def test_vectors_and_structs(mode: str) -> None:
 
 @every_mode
 def test_constant_and_device_variables(mode: str) -> None:
-    loaded = module("memory", mode)
+    loaded = load("memory", mode)
     loaded.get_global("coefficients").view(np.float32)[:] = [1, 2, 3, 4]
     calls = loaded.get_global("num_calls").view(np.uint32)
     calls[:] = 0
@@ -380,440 +349,3 @@ def test_arrays_that_overlap_stay_one_memory(mode: str) -> None:
     x = np.arange(10, dtype=np.float32)
     launch("memory.saxpy", mode, (1,), (9,), np.int32(9), np.float32(1), x[:9], x[:9])
     assert x.tolist() == [0, 2, 4, 6, 8, 10, 12, 14, 16, 9]
-
-
-# ---- arithmetic ------------------------------------------------------------------------------
-
-
-@every_mode
-def test_fused_multiply_add_rounds_once_and_nothing_else_fuses(mode: str) -> None:
-    a = np.array([1 + 2**-12, 3, 1e-30, 2.5], np.float32)
-    c = np.array([-(1 + 2**-11), 0.1, 1e-38, -6.25], np.float32)
-    out = np.zeros((5, 4), np.float32)
-    launch("arithmetic.fused", mode, (1,), (4,), a, a, c, out)
-    assert out[0, 0] == np.float32(2**-24)
-    assert out[1, 0] == 0
-    assert bits(out[1]) == bits(a * a + c)
-    assert bits(out[2]) == bits(a * a + c)
-    assert bits(out[3]) == bits(a / a)
-    assert bits(out[4]) == bits(np.sqrt(a))
-
-
-@every_mode
-def test_double_arithmetic(mode: str) -> None:
-    a = np.array([1 + 2.0**-30, 3, 1e-300, 2.5])
-    c = np.array([-(1 + 2.0**-29), 0.1, 1e-308, -6.25])
-    out = np.zeros((4, 4))
-    launch("arithmetic.fused_double", mode, (1,), (4,), a, a, c, out)
-    assert out[0, 0] == 2.0**-60
-    assert bits(out[1]) == bits(a * a + c)
-    assert bits(out[2]) == bits(a / a)
-    assert bits(out[3]) == bits(np.sqrt(a))
-
-
-@every_mode
-def test_denormals_are_not_flushed(mode: str) -> None:
-    tiny = np.full(1, np.finfo(np.float32).tiny)
-    out = np.zeros((5, 1), np.float32)
-    half = np.full(1, 0.5, np.float32)
-    launch("arithmetic.fused", mode, (1,), (1,), tiny, half, np.zeros(1, np.float32), out)
-    assert out[0, 0] == tiny[0] / 2 > 0
-
-
-@every_mode
-@few
-@given(words=st.lists(st.integers(0, 2**32 - 1), min_size=1, max_size=40))
-def test_integer_intrinsics(words: list[int], mode: str) -> None:
-    n = len(words)
-    x = np.array(words, np.uint32)
-    out, mixed, high = np.zeros((6, n), np.int32), np.zeros((2, n), np.uint32), np.zeros(n, np.uint64)
-    launch("arithmetic.bits", mode, (1,), (n,), x, out, mixed, high)
-    wide = [a << 32 | b for a, b in zip(words, reversed(words), strict=True)]
-    assert out[0].tolist() == [w.bit_count() for w in words]
-    assert out[1].tolist() == [(w & -w).bit_length() for w in words]
-    assert out[2].tolist() == [32 - w.bit_length() for w in words]
-    assert out[3].tolist() == [w.bit_count() for w in wide]
-    assert out[4].tolist() == [64 - w.bit_length() for w in wide]
-    assert out[5].tolist() == [w & 0x7F7FFFFF for w in words]
-    assert mixed[0].tolist() == [int(f"{w:032b}"[::-1], 2) for w in words]
-    assert mixed[1].tolist() == [a * b >> 32 for a, b in zip(words, reversed(words), strict=True)]
-    assert high.tolist() == [w * (2**64 - 1 - w) >> 64 for w in wide]
-
-
-@every_mode
-def test_minimum_maximum_and_conversion(mode: str) -> None:
-    a = np.array([0.0, -0.0, np.nan, 1.0, 3e9, -3e9, 2.5, np.nan], np.float32)
-    b = np.array([-0.0, 0.0, 2.0, np.nan, 1.0, 1.0, 7.0, np.nan], np.float32)
-    out, clamped = np.zeros((4, 8), np.float32), np.zeros((3, 8), np.int32)
-    launch("arithmetic.min_max", mode, (1,), (8,), a, b, out, clamped)
-    small = np.array([-0.0, -0.0, 2, 1, 1, -3e9, 2.5, np.nan], np.float32)
-    large = np.array([0.0, 0.0, 2, 1, 3e9, 1, 7, np.nan], np.float32)
-    for row, expected in zip(out, (small, large, small, large), strict=True):
-        assert bits(row[:7]) == bits(expected[:7])
-        assert np.isnan(row[7])
-    assert clamped[0].tolist() == [0, 0, 0, 1, 2**31 - 1, -(2**31), 2, 0]
-    assert clamped[1].tolist() == [0, 0, 0, 1, 2**31 - 1, -(2**31), 2, 0]
-    assert (clamped[2] == -1 + 3 + 5).all()
-
-
-@every_mode
-def test_portable_headers_take_their_device_path(mode: str) -> None:
-    source = """
-#include "portable.h"
-#if !defined(__CUDACC__) || !defined(EVONET_SIMT) || defined(EVONET_X86) || __CUDA_ARCH__ < 700
-#error "not the device path"
-#endif
-extern "C" __global__ void fuse(const float* a, float* out) {
-  out[threadIdx.x] = evonet::fused(a[0], a[0], a[1]);
-}
-"""
-    kernel = simt.compile(source, include_dirs=[KERNELS], mode=mode).get_function("fuse")
-    out = np.zeros(3, np.float32)
-    kernel((1,), (3,), (np.array([1 + 2**-12, -(1 + 2**-11)], np.float32), out))
-    assert (out == np.float32(2**-24)).all()
-
-
-# ---- source ----------------------------------------------------------------------------------
-
-
-@every_mode
-def test_kernels_are_found_however_they_are_written(mode: str) -> None:
-    source = r"""
-// __global__ void in_a_comment(int* x) {}
-const char* text = "__global__ void in_a_string(int* x) { \"";
-#define KERNEL(name, value) \
-  extern "C" __global__ void name(int* x) { x[threadIdx.x] = value; }
-KERNEL(from_a_macro, 1'000)
-extern "C" __global__ void declared(int* x);
-extern "C" {
-__global__ void __launch_bounds__(2 * 32, 1) in_a_block(int* __restrict__ x) { x[threadIdx.x] = 2; }
-__launch_bounds__(SIZE) __global__ void bounds_first(int* x) { { x[threadIdx.x] = 3; } }
-}
-namespace inner {
-extern "C" __global__ void
-in_a_namespace(int *x,
-               const int (*unused)[4], void (*callback)(int, int))
-{
-  x[threadIdx.x] = '}' - '{' + 2;
-}
-}  // namespace inner
-template <int N> __global__ void templated(int* x) { x[threadIdx.x] = N; }
-extern "C" __global__ void declared(int* x) { x[threadIdx.x] = 4; }
-#ifdef NEVER
-extern "C" __global__ void in_a_dead_branch(int* x) {}
-#endif
-extern "C" __global__ void nothing() {}
-__global__ void mangled(int* x) {}
-"""
-    loaded = simt.compile(source, defines={"SIZE": 8}, mode=mode)
-    names = ["bounds_first", "declared", "from_a_macro", "in_a_block", "in_a_namespace", "nothing"]
-    assert loaded.kernel_names == names
-    expected = {"from_a_macro": 1000, "in_a_block": 2, "bounds_first": 3, "declared": 4}
-    for name, value in expected.items():
-        x = np.zeros(8, np.int32)
-        loaded.get_function(name)((1,), (8,), (x,))
-        assert (x == value).all()
-    loaded.get_function("nothing")((1,), (1,), ())
-    assert loaded.get_function("bounds_first").max_threads_per_block == 8
-    parameters = loaded.get_function("in_a_namespace").parameters
-    assert [p.is_pointer for p in parameters] == [True, True, True]
-    with pytest.raises(simt.CompileError, match='mangled is not extern "C"'):
-        loaded.get_function("mangled")
-    with pytest.raises(simt.CompileError, match="no kernel other; there are bounds_first"):
-        loaded.get_function("other")
-
-
-@every_mode
-def test_shared_variables_are_found_however_they_are_declared(mode: str) -> None:
-    source = """
-#define SHARED __shared__
-struct Pair { int first; long long second; };
-__shared__ int global_count;
-template <int N> __device__ int sum(int value) {
-  static __shared__ int part[N];
-  part[threadIdx.x] = value;
-  __syncthreads();
-  int total = 0;
-  for (int i = 0; i < N; ++i) total += part[i];
-  __syncthreads();
-  return total;
-}
-extern "C" __global__ void several(int* out) {
-  SHARED int a, b[3];
-  __shared__ Pair pair[2];
-  __shared__ struct { short x; char y; } nested;
-  alignas(16) __shared__ float aligned[4];
-  volatile __shared__ char letter;
-  if (threadIdx.x == 0) {
-    a = 1; b[2] = 2; pair[1].second = 3; nested.x = 4; letter = 5; global_count = 6; aligned[0] = 7;
-  }
-  __syncthreads();
-  out[threadIdx.x] = a + b[2] + int(pair[1].second) + nested.x + letter + global_count +
-                     int(aligned[0]) + sum<4>(threadIdx.x) + sum<2 + 2>(1);
-  out[threadIdx.x] += 1000 * (reinterpret_cast<unsigned long long>(aligned) % 16 != 0);
-}
-"""
-    kernel = simt.compile(source, mode=mode).get_function("several")
-    out = np.zeros(4, np.int32)
-    for order in ORDERS:
-        kernel((1,), (4,), (out,), order=order)
-        assert out.tolist() == [28 + 6 + 4] * 4
-    if mode == "checked":
-        assert kernel.shared_size_bytes >= 4 + 12 + 32 + 4 + 16 + 1 + 4 + 16
-
-
-def test_lines_of_headers_are_known(tmp_path: Path) -> None:
-    (tmp_path / "inner.h").write_text("\n\n__device__ void put(int* x) {\n  x[5] = 1;\n}\n")
-    source = '#include "inner.h"\nextern "C" __global__ void run(int* x) { put(x); }\n'
-    kernel = simt.compile(source, include_dirs=[tmp_path], mode="checked").get_function("run")
-    with pytest.raises(simt.KernelFault) as caught:
-        kernel((1,), (1,), (np.zeros(5, np.int32),))
-    (finding,) = caught.value.findings
-    assert str(finding.location).endswith("inner.h:4")
-
-
-def test_a_module_is_compiled_again_when_a_header_changes(tmp_path: Path) -> None:
-    def answer() -> tuple[int, Path]:
-        loaded = simt.compile(source, include_dirs=[tmp_path])
-        out = np.zeros(1, np.int32)
-        loaded.get_function("run")((1,), (1,), (out,))
-        return int(out[0]), loaded.path
-
-    source = '#include "answer.h"\nextern "C" __global__ void run(int* x) { x[0] = ANSWER; }\n'
-    (tmp_path / "answer.h").write_text("#define ANSWER 41\n")
-    first = answer()
-    assert answer() == first
-    (tmp_path / "answer.h").write_text("#define ANSWER 42\n")
-    assert answer()[0] == 42
-    assert answer()[1] != first[1]
-
-
-@pytest.mark.parametrize(
-    ("source", "message"),
-    [
-        ('extern "C" __global__ void f(int* x) {\n  x[0] = y;\n}\n', "kernel.cu:2:.*y.*declared"),
-        ('extern "C" __global__ void f(float* x) {\n  *x = expf(*x);\n}\n', "expf"),
-        ("extern __shared__ float x[];\n", "kernel.cu:1: extern __shared__ outside of a function"),
-        ('extern "C" __global__ void f() {\n  extern __shared__ int x;\n}\n', "kernel.cu:2.*array"),
-        ('extern "C" __global__ void f(int* x) {\n', "kernel.cu:1"),
-        ("no_such_file.cu", "no file .*no_such_file.cu"),
-    ],
-)
-def test_compile_errors_name_the_line(source: str, message: str) -> None:
-    with pytest.raises(simt.CompileError, match=message):
-        simt.compile(source)
-
-
-def test_fibers_work_without_assembly(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SIMT_UCONTEXT", "1")
-    source = (SAMPLES / "barriers.cu").read_text()
-    kernel = simt.compile(source).get_function("block_sum")
-    x, out = floats(200), np.zeros(4, np.float32)
-    for order in ORDERS:
-        kernel((4,), (64,), (np.int32(200), x, out), shared_mem=256, order=order)
-        assert bits(out) == bits(tree_sum(x, 64))
-
-
-# ---- arguments -------------------------------------------------------------------------------
-
-X, Y = np.zeros(8, np.float32), np.zeros(8, np.float32)
-N, A = np.int32(8), np.float32(1)
-READ_ONLY = np.zeros(8, np.float32)
-READ_ONLY.flags.writeable = False
-
-
-@every_mode
-@pytest.mark.parametrize(
-    ("args", "message"),
-    [
-        ((N, A, X), r"saxpy: 3 arguments for 4 parameters \(int n, float a, const float\* x, "),
-        ((N, A, X, Y, Y), "5 arguments for 4 parameters"),
-        ((8, A, X, Y), r"argument 0, int n: got a Python int, .* int64 .*np.int32\(8\)"),
-        ((N, 1.0, X, Y), r"argument 1, float a: got a Python float, .*np.float32\(1.0\)"),
-        ((True, A, X, Y), "got a Python bool"),
-        ((np.int64(8), A, X, Y), "argument 0, int n: got np.int64; pass np.int32"),
-        ((np.uint32(8), A, X, Y), "got np.uint32; pass np.int32"),
-        ((N, np.float64(1), X, Y), "got np.float64; pass np.float32"),
-        ((X, A, X, Y), "needs a NumPy scalar, got ndarray"),
-        ((N, A, X.astype(np.float64), Y), r"argument 2, const float\* x: got an array of float64"),
-        ((N, A, X, Y.view(np.int32)), r"argument 3, float\* y: got an array of int32"),
-        ((N, A, X[::2], Y), "not C-contiguous"),
-        ((N, A, X.reshape(2, 4).T, Y), "not C-contiguous"),
-        ((N, A, X.tolist(), Y), "needs an array, got list"),
-        ((N, A, None, Y), "needs an array, got NoneType"),
-        ((N, A, np.intp(1), Y), "needs an array, got int64"),
-        ((N, A, X, READ_ONLY), "read-only but the parameter is not const"),
-        ("abcd", "args is str; give a tuple"),
-    ],
-)
-def test_arguments_that_do_not_fit(args: Any, message: str, mode: str) -> None:
-    with pytest.raises(simt.ArgumentError, match=message):
-        module("memory", mode).get_function("saxpy")((1,), (8,), args)
-
-
-def test_arguments_that_fit_less_obviously() -> None:
-    launch("memory.saxpy", "plain", (1,), (8,), N, A, READ_ONLY, Y)  # const
-    launch("memory.saxpy", "plain", (1,), (1,), np.int32(1), A, X[3:], Y[5:])  # views
-    launch("memory.saxpy", "plain", (1,), (1,), np.int32(1), A, np.float32([[1]]), np.zeros((), "f4"))
-    with pytest.raises(simt.ArgumentError, match="float4.* 24 bytes are no multiple of .*16"):
-        arguments = (np.zeros(6, np.float32), Y, np.zeros(7, np.int32), np.zeros(1, "V16"))
-        launch("memory.vectors", "plain", (1,), (1,), *arguments)
-    with pytest.raises(simt.ArgumentError, match="struct of 16 bytes.*: got an array of float32"):
-        launch("memory.vectors", "plain", (1,), (1,), X, Y, np.zeros(7, np.int32), X)
-
-
-def test_values_of_every_type_arrive() -> None:
-    source = """
-enum Kind : unsigned char { A, B };
-extern "C" __global__ void take(bool a, signed char b, unsigned short c, long long d,
-                                unsigned long long e, double f, Kind g, float2 h, double* out) {
-  out[0] = a; out[1] = b; out[2] = c; out[3] = d; out[4] = e; out[5] = f; out[6] = g; out[7] = h.y;
-}
-"""
-    pair = np.zeros(1, np.dtype([("x", "f4"), ("y", "f4")]))
-    pair["y"] = 2.5
-    values = (np.bool_(True), np.int8(-3), np.uint16(65535), np.int64(-(2**40)))
-    more = (np.uint64(2**40), np.float64(0.1), np.uint8(1), pair[0])
-    out = np.zeros(8)
-    compiled(source).get_function("take")((1,), (1,), (*values, *more, out))
-    assert out.tolist() == [1, -3, 65535, -(2**40), 2**40, 0.1, 1, 2.5]
-
-
-# ---- launch limits ---------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("grid", "block", "message"),
-    [
-        ((1,), (1025,), "block .*x is 1025, allowed is 1 to 1024"),
-        ((1,), (1, 1, 65), "z is 65, allowed is 1 to 64"),
-        ((1,), (32, 33), "has 1056 threads, allowed are 1024"),
-        ((1,), (0,), "x is 0"),
-        ((0,), (1,), "grid .*x is 0.*Skip the launch"),
-        ((1, 65536), (1,), "y is 65536, allowed is 1 to 65535"),
-        ((2**31,), (1,), "x is 2147483648"),
-        ((1, 1, 1, 1), (1,), "give a tuple of 1 to 3 integers"),
-        (1, (1,), "give a tuple of 1 to 3 integers"),
-    ],
-)
-def test_launches_that_a_gpu_refuses(grid: Any, block: Any, message: str) -> None:
-    with pytest.raises(simt.LaunchError, match=message):
-        launch("memory.saxpy", "plain", grid, block, N, A, X, Y)
-
-
-def test_launch_bounds_hold() -> None:
-    x = np.zeros((17, 17), np.float32)
-    with pytest.raises(simt.LaunchError, match="289 threads.*__launch_bounds__ .*256"):
-        launch("barriers.transpose", "plain", (1,), (17, 17), np.int32(17), x, x)
-
-
-def test_shared_memory_has_to_be_asked_for() -> None:
-    kernel = module("barriers", "plain").get_function("block_sum")
-    arguments = (np.int32(0), X, Y)
-    kernel((1,), (1,), arguments, shared_mem=48 << 10)
-    with pytest.raises(simt.LaunchError, match="max_dynamic_shared_size_bytes to at least 49153"):
-        kernel((1,), (1,), arguments, shared_mem=(48 << 10) + 1)
-    with pytest.raises(simt.LaunchError, match="together at most 232448"):
-        kernel.max_dynamic_shared_size_bytes = 300_000
-    kernel.max_dynamic_shared_size_bytes = 227 << 10
-    kernel((1,), (1,), arguments, shared_mem=227 << 10)
-    static = module("barriers", "plain").get_function("transpose")
-    assert static.shared_size_bytes == 16 * 17 * 4
-    assert static.max_dynamic_shared_size_bytes == (48 << 10) - 16 * 17 * 4
-    with pytest.raises(simt.LaunchError, match="1088 bytes of static"):
-        static((1,), (1,), (np.int32(0), X, Y), shared_mem=48 << 10)
-
-
-@pytest.mark.parametrize("options", [{"order": "sideways"}, {"workers": 0}, {"timeout": 0}])
-def test_options_are_checked(options: dict[str, Any]) -> None:
-    with pytest.raises(simt.LaunchError, match=str(next(iter(options)))):
-        launch("memory.saxpy", "plain", (1,), (8,), N, A, X, Y, **options)
-
-
-# ---- faults ----------------------------------------------------------------------------------
-
-FAULTS = """
-extern "C" __global__ void deadlock(int* x) {
-  if (threadIdx.x == 3) __syncthreads();
-  else x[threadIdx.x] = __shfl_sync(0xffffffff, 1, 0);
-}
-extern "C" __global__ void exited_lane(int* x) {
-  if (threadIdx.x < 4) return;
-  x[threadIdx.x] = __ballot_sync(0xffffffff, 1);
-}
-extern "C" __global__ void wild(int* x) {
-  if (blockIdx.x == 2) x[threadIdx.x * 1000000000000LL] = 1;
-}
-extern "C" __global__ void endless(int* x) {
-  while (atomicAdd(x, 0) == 0) {
-  }
-}
-extern "C" __global__ void overflow(int* x) {
-  volatile char large[300000];
-  for (int i = 0; i < 300000; ++i) large[i] = 1;
-  x[0] = large[x[1]];
-}
-extern "C" __global__ void zero(int* x) {
-  x[0] = 7 / x[1];
-}
-extern "C" __global__ void asserts(int* x) {
-  assert(x[0] == 1);
-}
-extern "C" __global__ void fine(int* x) { x[threadIdx.x] = 5; }
-"""
-
-
-@pytest.mark.parametrize("workers", [1, 3])
-@pytest.mark.parametrize(
-    ("name", "kind", "line", "message"),
-    [
-        ("deadlock", "deadlock", 4, "lanes 0x00000008 of mask 0xffffffff, which do not come"),
-        ("exited_lane", "warp-mask", 8, "of which lanes 0x0000000f exited"),
-        ("wild", "crash", 11, "belongs to no array"),
-        ("endless", "timeout", 14, "still runs after 0.2 seconds"),
-        ("overflow", "crash", 19, "more than 256 KB of local variables"),
-        ("zero", "crash", 23, "divides an integer by zero"),
-        ("asserts", "assertion", 26, r"fails assert\(x\[0\] == 1\)"),
-    ],
-)
-def test_a_fault_ends_the_launch_and_nothing_else(
-    name: str, kind: str, line: int, message: str, workers: int
-) -> None:
-    loaded = compiled(FAULTS)
-    x = np.zeros(64, np.int32)
-    with pytest.raises(simt.KernelFault, match=message) as caught:
-        loaded.get_function(name)((4,), (32,), (x,), timeout=0.2, workers=workers)
-    finding = caught.value.findings[0]
-    assert (finding.kind, finding.kernel, finding.location.line) == (kind, name, line)
-    assert finding.location.file == "kernel.cu"
-    if kind != "crash":
-        assert f"kernel.cu:{line}: {kind}: kernel {name}, block (" in str(caught.value)
-    loaded.get_function("fine")((1,), (64,), (x,))
-    assert (x == 5).all()
-
-
-def test_a_fault_in_checked_mode_leaves_the_arrays_alone() -> None:
-    source = 'extern "C" __global__ void f(int* x) {\n  x[threadIdx.x] = 1;\n}\n'
-    x = np.zeros(8, np.int32)
-    with pytest.raises(simt.KernelFault, match=r"x\[8\]; x has 32 bytes, 8 elements"):
-        compiled(source, "checked").get_function("f")((1,), (9,), (x,))
-    assert (x == 0).all()
-
-
-def test_faults_are_listed_once_per_line_and_not_without_end() -> None:
-    lines = "\n".join(f"  x[{i}] = 1;" for i in range(8, 58))
-    source = f'extern "C" __global__ void f(int* x) {{\n{lines}\n}}\n'
-    with pytest.raises(simt.KernelFault) as caught:
-        compiled(source, "checked").get_function("f")((2,), (1,), (np.zeros(8, np.int32),))
-    assert [f.location.line for f in caught.value.findings] == list(range(2, 52))
-    assert {f.count for f in caught.value.findings} == {2}
-    assert str(caught.value).count("\n") == simt.KernelFault.SHOWN
-    assert str(caught.value).endswith("... and 30 more")
-
-
-def test_a_view_is_as_misaligned_as_on_a_gpu() -> None:
-    x, y, sizes = floats(41), np.zeros(20, np.float32), np.zeros(7, np.int32)
-    particles = np.zeros(10, "V16")
-    launch("memory.vectors", "checked", (1,), (10,), x[:40], y, sizes, particles)
-    with pytest.raises(simt.KernelFault, match=r"misaligned.*x\[0\].* no multiple of 16"):
-        launch("memory.vectors", "checked", (1,), (10,), x[1:], y, sizes, particles)

@@ -37,7 +37,7 @@ class Child:
     Attributes:
         genes: What it has so far.
         split: Innovation of the connection that its new node splits.
-        added: Ends of the connection that was added.
+        added: Ends of the connection that was added, and perhaps deleted again.
     """
 
     genes: Genes
@@ -144,7 +144,7 @@ def mutate_structure(
     if does[2] and child.added is None:
         add_connection(child, rules, num_inputs, num_outputs, pick[2:], draws)
     if does[3]:
-        delete_connection(child, more[2])
+        delete_connection(child.genes, more[2])
 
 
 def add_node(child: Child, rules: Rules, which: Words, draws: Draws) -> None:
@@ -228,14 +228,11 @@ def closes_cycle(c: Genes, source: int, target: int) -> bool:
     return source in seen
 
 
-def delete_connection(child: Child, which: Words) -> None:
+def delete_connection(c: Genes, which: Words) -> None:
     """Removes a random connection."""
-    c = child.genes
     if len(c.innovation) == 0:
         return
     gone = int(choose(which, len(c.innovation)))
-    if (int(c.source[gone]), int(c.target[gone])) == child.added:
-        child.added = None
     c.pick_connections(np.arange(len(c.innovation)) != gone)
 
 

@@ -21,7 +21,8 @@ from .errors import (
     Location,
     SimtError,
 )
-from .module import Kernel, Module, compile
+from .kernel import Kernel
+from .module import Module, compile
 
 __all__ = [
     "ArgumentError",

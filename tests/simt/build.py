@@ -27,7 +27,8 @@ LANGUAGE = ["-std=c++17", "-fPIC", "-w", "-fno-exceptions", "-fno-rtti"]
 ARITHMETIC = ["-ffp-contract=off", "-fno-math-errno", "-fwrapv", "-fno-strict-aliasing"]
 # Lines of source from return addresses; modules that share no variables. DWARF 5 counts files from
 # 0, and some addr2line from 1.
-LINKAGE = ["-g1", "-gdwarf-4", "-fno-optimize-sibling-calls", "-fno-gnu-unique", "-fno-plt"]
+LINKAGE = ["-g1", "-gdwarf-4", "-fno-optimize-sibling-calls", "-fno-plt"]
+LINKAGE += ["-fno-gnu-unique", "-fvisibility=hidden"]
 SANITIZERS = "thread,bounds-strict,shift-exponent,integer-divide-by-zero,float-cast-overflow"
 # -O0: every access of the source is one access of the machine, a float4 is not split.
 MODE_FLAGS = {
@@ -61,7 +62,10 @@ def preprocess(
     command = ["g++", "-E", "-x", "c++", *LANGUAGE, *_machine_flags()]
     command += ["-include", str(RUNTIME / "simt.h")]
     command += [f"-I{folder}" for folder in include_dirs]
-    command += [f"-D{key}={value}" for key, value in defines.items()]
+    command += [
+        f"-D{key}={int(value) if isinstance(value, bool) else value}"
+        for key, value in defines.items()
+    ]
     command += ["-DSIMT_CHECKED"] if mode == "checked" else []
     if isinstance(source, Path):
         return _run([*command, str(source)])
@@ -111,7 +115,9 @@ def cache_folder() -> Path:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     status = folder.stat()
     if status.st_uid != os.getuid() or status.st_mode & 0o022:
-        raise SimtError(f"{folder} can be written by others. Set EVONET_SIMT_CACHE to a safe folder")
+        raise SimtError(
+            f"{folder} can be written by others. Set EVONET_SIMT_CACHE to a safe folder"
+        )
     return folder
 
 

@@ -1,10 +1,10 @@
 """What the runner raises.
 
-    SimtError
-    ├── CompileError    the compiler, or a rule of CUDA, refuses the source
-    ├── ArgumentError   an argument does not fit its parameter
-    ├── LaunchError     a GPU would refuse the launch
-    └── KernelFault     the kernel ran and did something wrong
+SimtError
+├── CompileError    the compiler, or a rule of CUDA, refuses the source
+├── ArgumentError   an argument does not fit its parameter
+├── LaunchError     a GPU would refuse the launch
+└── KernelFault     the kernel ran and did something wrong
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Finding:
         )
 
 
-class KernelFault(SimtError):
+class KernelFault(SimtError):  # noqa: N818 -- the kernel is at fault, not the runner
     """A kernel did something that CUDA forbids or leaves undefined.
 
     Attributes:

@@ -13,6 +13,7 @@ MAX_GRID = (2**31 - 1, 65535, 65535)
 DEFAULT_SHARED = 48 << 10  # bytes, without asking
 MAX_SHARED = 227 << 10  # bytes, of the largest GPUs, after asking
 MAX_PARAMETERS = 4096  # bytes
+MAX_SHUFFLED = 2**24  # blocks; a limit of the runner, not of a GPU
 
 Dim3 = tuple[int, int, int]
 
@@ -39,7 +40,9 @@ def check_threads(kernel: str, block: Dim3, launch_bound: int) -> None:
     """Raises LaunchError if a block has more threads than the kernel may have."""
     threads = math.prod(block)
     if threads > MAX_THREADS:
-        raise LaunchError(f"{kernel}: block {block} has {threads} threads, allowed are {MAX_THREADS}")
+        raise LaunchError(
+            f"{kernel}: block {block} has {threads} threads, allowed are {MAX_THREADS}"
+        )
     if launch_bound and threads > launch_bound:
         raise LaunchError(
             f"{kernel}: block {block} has {threads} threads; "

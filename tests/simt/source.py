@@ -157,7 +157,7 @@ class Translator:
             begin,
             end,
             f"{kind} (&{name}){dimensions} = "
-            f"*reinterpret_cast<{kind} (*){dimensions}>(simt_self.dynamic_shared);",
+            f"*reinterpret_cast<{kind} (*){dimensions}>(simt_self->dynamic_shared);",
         )
 
     def attributes(self, begin: int, end: int) -> set[int]:

@@ -74,7 +74,12 @@ def locate(module: Path, sites: Sequence[int]) -> dict[int, Location]:
             site = int(line, 16) + 1
             continue
         file, _, number = re.sub(r" \(discriminator.*", "", line).rpartition(":")
-        if site not in places and number.isdigit() and file != "??" and Path(file).parent != RUNTIME:
+        if (
+            site not in places
+            and number.isdigit()
+            and file != "??"
+            and Path(file).parent != RUNTIME
+        ):
             places[site] = Location(_shorten(file), int(number))
     return places
 

@@ -90,6 +90,53 @@ extern "C" __global__ void last_block_without_fence_repaired(const float* x, vol
   }
 }
 
+// The fence covers what was written before it.
+extern "C" __global__ void fence_too_early(const float* x, float* part, unsigned* count,
+                                           float* out) {
+  if (threadIdx.x == 0) {
+    __threadfence();
+    part[blockIdx.x] = x[blockIdx.x];  // BUG: block-race
+    if (atomicInc(count, gridDim.x - 1) == gridDim.x - 1) {
+      out[0] = part[0] + part[gridDim.x - 1];  // BUG: block-race
+    }
+  }
+}
+
+extern "C" __global__ void fence_too_early_repaired(const float* x, float* part, unsigned* count,
+                                                    float* out) {
+  if (threadIdx.x == 0) {
+    part[blockIdx.x] = x[blockIdx.x];
+    __threadfence();
+    if (atomicInc(count, gridDim.x - 1) == gridDim.x - 1) {
+      out[0] = part[0] + part[gridDim.x - 1];
+    }
+  }
+}
+
+// A fence orders the thread that calls it, and those it has met at a barrier.
+extern "C" __global__ void fence_of_another_thread(const float* x, float* part, unsigned* count,
+                                                   float* out) {
+  if (threadIdx.x == 1) {
+    part[blockIdx.x] = x[blockIdx.x];  // BUG: block-race
+    __threadfence();
+  }
+  if (threadIdx.x == 0 && atomicInc(count, gridDim.x - 1) == gridDim.x - 1) {
+    out[0] = part[0] + part[gridDim.x - 1];  // BUG: block-race
+  }
+}
+
+extern "C" __global__ void fence_of_another_thread_repaired(const float* x, float* part,
+                                                            unsigned* count, float* out) {
+  if (threadIdx.x == 1) part[blockIdx.x] = x[blockIdx.x];
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    __threadfence();
+    if (atomicInc(count, gridDim.x - 1) == gridDim.x - 1) {
+      out[0] = part[0] + part[gridDim.x - 1];
+    }
+  }
+}
+
 extern "C" __global__ void scratch_without_barrier(const float* x, float* scratch, float* out) {
   int t = threadIdx.x, i = blockIdx.x * blockDim.x + t;
   scratch[i] = x[i];                                                 // BUG: global-race

@@ -156,6 +156,33 @@ extern "C" __global__ void shuffle_is_no_fence_repaired(const float* x, float* o
   out[t] = value[next];
 }
 
+// Everybody has read when lane 0 writes, but nothing says that they have finished reading.
+extern "C" __global__ void written_after_a_vote(const float* x, float* out) {
+  __shared__ float limit;
+  int t = threadIdx.x;
+  if (t == 0) limit = 1.0f;
+  __syncthreads();
+  bool above = x[t] > limit;  // BUG: shared-race
+  if (__any_sync(0xffffffff, above) == 0 && t == 0) {
+    limit = 0.5f;  // BUG: shared-race
+  }
+  __syncthreads();
+  out[t] = limit;
+}
+
+extern "C" __global__ void written_after_a_vote_repaired(const float* x, float* out) {
+  __shared__ float limit;
+  int t = threadIdx.x;
+  if (t == 0) limit = 1.0f;
+  __syncthreads();
+  bool above = x[t] > limit;
+  if (__syncthreads_or(above) == 0 && t == 0) {
+    limit = 0.5f;
+  }
+  __syncthreads();
+  out[t] = limit;
+}
+
 extern "C" __global__ void syncwarp_for_two_warps(const float* x, float* out) {
   __shared__ float value[64];
   int t = threadIdx.x;

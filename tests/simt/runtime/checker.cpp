@@ -97,7 +97,7 @@ void fence(bool whole_device) { state->ordering.fence(whole_device); }
 void check(uintptr_t address, size_t bytes, size_t alignment, Access access, const void* caller) {
   Scheduler* scheduler = active_scheduler;
   if (!scheduler || bytes == 0 || scheduler->running().owns(address) ||
-      is_in(address, uint64_t(&simt_self), sizeof simt_self)) {
+      is_in(address, uint64_t(simt_self), sizeof *simt_self) || address == uint64_t(&simt_self)) {
     return;  // not a kernel, or a thread's own variables
   }
   uint64_t site = site_of(caller);

@@ -26,7 +26,7 @@ uint64_t site_of(const void* return_address) {
 }
 
 void report(const char* kind, uint64_t site, uint64_t other_site, const char* format, ...) {
-  Finding finding{kind, site, other_site, simt_self.block_index, simt_self.thread_index, 1, {}};
+  Finding finding{kind, site, other_site, simt_self->block_index, simt_self->thread_index, 1, {}};
   va_list arguments;
   va_start(arguments, format);
   vsnprintf(finding.text, sizeof finding.text, format, arguments);
@@ -55,6 +55,7 @@ uintptr_t program_counter(void* context) {
 
 void handle(int signal, siginfo_t* info, void* context) {
   Scheduler* scheduler = active_scheduler;
+  if (!scheduler && signal == timeout_signal()) return;  // done just in time
   if (!scheduler) {  // not a kernel's crash: as if this handler did not exist
     sigaction(signal, &old_actions[signal], nullptr);
     return;
@@ -95,12 +96,13 @@ GuardedThread::GuardedThread(double timeout) : stack_(static_cast<char*>(malloc(
   event.sigev_notify = SIGEV_THREAD_ID;
   event.sigev_signo = timeout_signal();
   event._sigev_un._tid = pid_t(syscall(SYS_gettid));
-  timer_create(CLOCK_MONOTONIC, &event, &timer_);
+  // CPU time: a loop without end uses it up, a busy machine does not.
+  has_timer_ = timer_create(CLOCK_THREAD_CPUTIME_ID, &event, &timer_) == 0;
   itimerspec due = {};
   due.it_value.tv_sec = time_t(timeout);
   due.it_value.tv_nsec = long((timeout - double(time_t(timeout))) * 1e9) | 1;  // 0 would disarm
   due.it_interval.tv_nsec = 10'000'000;
-  timer_settime(timer_, 0, &due, nullptr);
+  if (has_timer_) timer_settime(timer_, 0, &due, nullptr);
 
 #if defined(__x86_64__)
   old_float_control_ = _mm_getcsr();
@@ -112,7 +114,7 @@ GuardedThread::~GuardedThread() {
 #if defined(__x86_64__)
   _mm_setcsr(old_float_control_);
 #endif
-  timer_delete(timer_);
+  if (has_timer_) timer_delete(timer_);
   sigaltstack(&old_stack_, nullptr);
   free(stack_);
 }

@@ -38,6 +38,7 @@ class GuardedThread {
   char* stack_;
   stack_t old_stack_;
   timer_t timer_;
+  bool has_timer_;
   unsigned old_float_control_;
 };
 

@@ -23,14 +23,14 @@ struct RegionRequest {
   uint32_t flags;
 };
 
-// What the loader asks for; module.py has the same layout.
+// What the loader asks for; abi.py has the same layout.
 struct Request {
   const Entry* entry;
   void** args;
   uint32_t grid[3], block[3];
   uint64_t dynamic_shared;  // bytes
   uint64_t seed;
-  double timeout;  // seconds
+  double timeout;  // seconds of CPU time
   int32_t order;
   int32_t num_workers;
   const RegionRequest* regions;

@@ -41,7 +41,7 @@ unsigned source_lane(WarpOp op, unsigned lane, int operand, int width) {
 
 uint64_t Scheduler::meet(WarpOp op, unsigned named, uint64_t value, int operand, int width,
                          const void* site) {
-  unsigned warp_index = simt_self.thread / 32, lane = simt_self.thread % 32;
+  unsigned warp_index = simt_self->thread / 32, lane = simt_self->thread % 32;
   Warp& warp = warps_[warp_index];
   unsigned mask = named & warp.lanes;  // lanes beyond the end of the block do not count
   if (!(mask >> lane & 1)) {
@@ -49,7 +49,7 @@ uint64_t Scheduler::meet(WarpOp op, unsigned named, uint64_t value, int operand,
            kNames[op], named, lane);
     abandon();
   }
-  if (unsigned gone = mask & simt_self.exited_lanes[warp_index]) {
+  if (unsigned gone = mask & simt_self->exited_lanes[warp_index]) {
     report("warp-mask", site_of(site), 0, "calls %s with mask 0x%08x, of which lanes 0x%08x exited",
            kNames[op], named, gone);
     abandon();
@@ -65,7 +65,7 @@ uint64_t Scheduler::meet(WarpOp op, unsigned named, uint64_t value, int operand,
   Meeting& meeting = warp.meetings[found];
   if (found == warp.num_meetings) {
     ++warp.num_meetings;
-    meeting = {mask, 0, op, width};
+    meeting = {mask, 0, op};
   } else if (meeting.op != op) {
     report("warp-mask", site_of(site), 0, "calls %s where lanes 0x%08x of the same mask call %s",
            kNames[op], meeting.arrived, kNames[meeting.op]);
@@ -74,6 +74,7 @@ uint64_t Scheduler::meet(WarpOp op, unsigned named, uint64_t value, int operand,
   meeting.arrived |= 1u << lane;
   warp.values[lane] = value;
   warp.operands[lane] = operand;
+  warp.widths[lane] = width;
   if (meeting.arrived != mask) {
     park(Wait::kLanes, site);
   } else {
@@ -97,7 +98,7 @@ void Scheduler::complete(Warp& warp, unsigned first_thread, int found, const voi
     checker::lanes_met(first_thread / 32, meeting.mask);
   }
   bool shuffles = meeting.op >= kShuffle && meeting.op <= kShuffleXor;
-  unsigned self = simt_self.thread;
+  unsigned self = simt_self->thread;
   bool reverse = launch_->request.order == kReverse;
   for (unsigned i = 0; i < 32; ++i) {
     unsigned lane = reverse ? 31 - i : i;
@@ -109,7 +110,7 @@ void Scheduler::complete(Warp& warp, unsigned first_thread, int found, const voi
 
 uint64_t Scheduler::result_of(const Warp& warp, const Meeting& meeting, unsigned lane,
                               const void* site) {
-  unsigned source = source_lane(meeting.op, lane, warp.operands[lane], meeting.width);
+  unsigned source = source_lane(meeting.op, lane, warp.operands[lane], warp.widths[lane]);
   if (meeting.mask >> source & 1) return warp.values[source];
   if (checker::kEnabled) {
     report("warp-mask", site_of(site), 0,

@@ -18,8 +18,8 @@ void Ordering::begin_block(uint64_t linear) {
 
 void Ordering::barrier() {
   ++epoch_;
-  for (auto& [thread, acquired] : by_thread_) {
-    by_block_.insert(by_block_.end(), acquired.begin(), acquired.end());
+  for (const auto& [thread, acquired] : by_thread_) {
+    for (const Acquired& one : acquired) acquire(by_block_, one);
   }
   by_thread_.clear();
 }
@@ -39,7 +39,7 @@ void Ordering::lanes_met(unsigned warp, unsigned mask) {
 
 void Ordering::fence(bool whole_device) {
   fences_used_ = true;
-  unsigned thread = simt_self.thread;
+  unsigned thread = simt_self->thread;
   Lane& lane = lanes_[thread];
   lane.seen[thread % 32] = ++lane.clock;
   Release release{block_, epoch_, thread / 32, {}, whole_device};
@@ -49,13 +49,23 @@ void Ordering::fence(bool whole_device) {
 
 void Ordering::atomic(uintptr_t address) {
   if (!fences_used_) return;
-  unsigned thread = simt_self.thread;
+  unsigned thread = simt_self->thread;
   Log& log = logs_[address];
-  by_thread_[thread].push_back({&log, log.releases.size()});
+  acquire(by_thread_[thread], {&log, log.releases.size()});
   auto fenced = fenced_.find(thread);
   if (fenced == fenced_.end()) return;
   log.of_block[block_].push_back(uint32_t(log.releases.size()));
   log.releases.push_back(fenced->second);
+}
+
+void Ordering::acquire(std::vector<Acquired>& all, const Acquired& one) {
+  for (Acquired& known : all) {
+    if (known.log == one.log) {
+      known.length = std::max(known.length, one.length);
+      return;
+    }
+  }
+  all.push_back(one);
 }
 
 bool Ordering::covers(const Release& release, const Stamp& stamp) {
@@ -79,7 +89,7 @@ bool Ordering::was_acquired(const std::vector<Acquired>& acquired, const Stamp& 
 
 bool Ordering::was_acquired(const Stamp& stamp) const {
   if (was_acquired(by_block_, stamp)) return true;
-  auto own = by_thread_.find(simt_self.thread);
+  auto own = by_thread_.find(simt_self->thread);
   return own != by_thread_.end() && was_acquired(own->second, stamp);
 }
 

@@ -36,13 +36,13 @@ class Ordering {
   void atomic(uintptr_t address);
 
   Stamp now(uint64_t site) const {
-    unsigned thread = simt_self.thread;
+    unsigned thread = simt_self->thread;
     return {block_, epoch_, thread, lanes_[thread].clock, uint32_t(site)};
   }
   // True if the access happened before whatever the running thread does now.
   bool precedes(const Stamp& stamp) const {
     if (stamp.block == block_) {
-      unsigned thread = simt_self.thread;
+      unsigned thread = simt_self->thread;
       if (stamp.epoch < epoch_ || stamp.thread == thread) return true;
       if (stamp.thread / 32 == thread / 32 &&
           lanes_[thread].seen[stamp.thread % 32] > stamp.clock) {
@@ -74,6 +74,7 @@ class Ordering {
     size_t length;  // of the log, when it was read
   };
 
+  static void acquire(std::vector<Acquired>& all, const Acquired& one);
   static bool covers(const Release& release, const Stamp& stamp);
   bool was_acquired(const Stamp& stamp) const;
   bool was_acquired(const std::vector<Acquired>& acquired, const Stamp& stamp) const;

@@ -75,14 +75,14 @@ struct CountTo<0, index...> {
 
 // True if the calling fiber shall run another thread; false if one that waited comes first.
 __forceinline__ bool start_thread() {
-  Self& self = simt_self;
+  Self& self = *simt_self;
   if (self.next == self.last || self.num_ready != 0) return false;
   self.thread = *self.next++;
   self.thread_index = self.indices[self.thread];
   return true;
 }
 __forceinline__ void exit_thread() {
-  Self& self = simt_self;
+  Self& self = *simt_self;
   self.exited_lanes[self.thread / 32] |= 1u << (self.thread % 32);
   ++self.num_exited;
 }
@@ -108,7 +108,7 @@ struct Runner<kernel> {
 
 // The kernels of one module, as a list.
 extern "C" {
-const simt::Entry* simt_entries = nullptr;
+__attribute__((visibility("default"))) const simt::Entry* simt_entries = nullptr;
 }
 
 namespace simt {
@@ -118,7 +118,7 @@ struct Registration {
 
   template <auto kernel>
   static Entry describe(const char* name, const char* parameter_names, int max_threads = 0,
-                        int = 0) {
+                        int = 0, int = 0) {
     using R = Runner<kernel>;
     return {name, parameter_names, max_threads, R::num_parameters, R::parameters, &R::run, nullptr};
   }

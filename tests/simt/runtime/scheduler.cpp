@@ -6,7 +6,7 @@
 #include "checker.h"
 #include "faults.h"
 
-__thread simt::Self simt_self;
+__thread simt::Self* simt_self = nullptr;
 
 namespace simt {
 
@@ -43,7 +43,8 @@ void Scheduler::run_blocks(Launch& launch) {
   for (unsigned i = 0; i < launch.num_threads; ++i) {
     order_[i] = ThreadId(request.order == kReverse ? launch.num_threads - 1 - i : i);
   }
-  Self& self = simt_self;
+  simt_self = &self_;
+  Self& self = self_;
   self.block_dim = {request.block[0], request.block[1], request.block[2]};
   self.grid_dim = {request.grid[0], request.grid[1], request.grid[2]};
   self.indices = launch.indices.data();
@@ -87,7 +88,7 @@ void Scheduler::record_crash() {
 }
 
 void Scheduler::start_block(uint64_t linear) {
-  Self& self = simt_self;
+  Self& self = *simt_self;
   self.block_index = launch_->block_index(linear);
   self.thread = 0;
   self.thread_index = {0, 0, 0};
@@ -143,7 +144,7 @@ Fiber* Scheduler::take_fiber() {
 
 // The fiber that goes on: of a released thread, else one for a thread that has not started.
 Fiber* Scheduler::next_fiber() {
-  Self& self = simt_self;
+  Self& self = *simt_self;
   for (;;) {
     if (self.num_ready != 0) {
       --self.num_ready;
@@ -173,7 +174,7 @@ void Scheduler::switch_to(Fiber* fiber) {
 }
 
 void Scheduler::park(Wait wait, const void* site) {
-  Thread& thread = threads_[simt_self.thread];
+  Thread& thread = threads_[simt_self->thread];
   thread.fiber = running_;
   thread.site = site;
   thread.wait = wait;
@@ -181,20 +182,20 @@ void Scheduler::park(Wait wait, const void* site) {
 }
 
 void Scheduler::make_ready(unsigned thread) {
-  ready_[(first_ready_ + simt_self.num_ready++) % kMaxThreads] = ThreadId(thread);
+  ready_[(first_ready_ + simt_self->num_ready++) % kMaxThreads] = ThreadId(thread);
 }
 
 // Every other thread that can run does so before this one goes on.
 void Scheduler::yield() {
-  threads_[simt_self.thread].fiber = running_;
-  yielded_.push_back(ThreadId(simt_self.thread));
+  threads_[simt_self->thread].fiber = running_;
+  yielded_.push_back(ThreadId(simt_self->thread));
   switch_to(next_fiber());
 }
 
 // ---- the block's barrier --------------------------------------------------------------------
 
 int Scheduler::wait_at_barrier(Barrier barrier, bool predicate, const void* site) {
-  threads_[simt_self.thread].barrier = barrier;
+  threads_[simt_self->thread].barrier = barrier;
   ++num_waiting_;
   num_predicates_ += predicate;
   park(Wait::kBarrier, site);
@@ -226,7 +227,7 @@ void Scheduler::open_barrier() {
 // The strict rule: every thread of the block comes to the same barrier. A GPU since Volta lets
 // exited threads go, and takes different barriers for one; both hide mistakes.
 void Scheduler::check_barrier() const {
-  Self& self = simt_self;
+  Self& self = *simt_self;
   const Thread* first = nullptr;
   for (unsigned i = 0; i < launch_->num_threads; ++i) {
     const Thread& thread = threads_[i];
@@ -251,7 +252,7 @@ void Scheduler::check_barrier() const {
 // ---- faults ---------------------------------------------------------------------------------
 
 void Scheduler::report_deadlock() {
-  Self& self = simt_self;
+  Self& self = *simt_self;
   unsigned stuck = 0, at_barrier = 0;
   const Thread* someone_at_barrier = nullptr;
   for (unsigned i = launch_->num_threads; i-- > 0;) {

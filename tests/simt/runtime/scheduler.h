@@ -62,14 +62,13 @@ class Scheduler {
   struct Meeting {
     unsigned mask, arrived;
     WarpOp op;
-    int width;
   };
   struct Warp {
     unsigned lanes;  // that exist: the last warp of a block may have fewer than 32
     int num_meetings;
     Meeting meetings[32];
     uint64_t values[32];
-    int operands[32];
+    int operands[32], widths[32];
     uint64_t results[32];
   };
 
@@ -91,13 +90,14 @@ class Scheduler {
   [[noreturn]] void report_deadlock();
 
   Launch* launch_ = nullptr;
+  Self self_ = {};
   Random random_{0};
   std::vector<ThreadId> order_;
   std::vector<Thread> threads_;
   std::vector<Warp> warps_;
   unsigned exited_lanes_[kMaxThreads / 32];
 
-  // Threads that were released, first come first served. The count is in simt_self.
+  // Threads that were released, first come first served. The count is in simt_self->
   ThreadId ready_[kMaxThreads];
   unsigned first_ready_ = 0;
   std::vector<ThreadId> yielded_;  // run when no other can

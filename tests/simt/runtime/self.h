@@ -1,5 +1,5 @@
-// self.h: what a running GPU thread knows about itself. One copy per OS thread, kept up to date by
-// the scheduler at every switch; kernels and the runtime library both see it.
+// self.h: what a running GPU thread knows about itself. Every scheduler has one and keeps it up to
+// date at every switch; kernels and the runtime library both see it.
 #pragma once
 
 #include "vector_types.h"
@@ -28,6 +28,7 @@ struct Self {
 
 }  // namespace simt
 
-// __thread rather than thread_local: no initialiser to look for at every access. The initial-exec
-// model saves a call, but the memory for it is scarce: keep this small.
-extern "C" __attribute__((tls_model("initial-exec"))) __thread simt::Self simt_self;
+// The running thread of the calling OS thread. __thread rather than thread_local: no initialiser to
+// look for at every access. The initial-exec model saves a call, but memory for it is scarce in a
+// library that is loaded late: hence a pointer.
+extern "C" __attribute__((tls_model("initial-exec"))) __thread simt::Self* simt_self;

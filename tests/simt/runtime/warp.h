@@ -74,4 +74,4 @@ __forceinline__ int __all_sync(unsigned mask, int predicate) {
 
 // CUDA promises no more than that the caller is active. The least it may answer is the caller
 // alone, and a kernel that needs more than the promise should fail here rather than on a GPU.
-__forceinline__ unsigned __activemask() { return 1u << (simt_self.thread % 32); }
+__forceinline__ unsigned __activemask() { return 1u << (simt_self->thread % 32); }
