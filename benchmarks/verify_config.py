@@ -32,8 +32,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from evonet.config import Config
-from evonet.config_neat_keys import DEFAULTS, find_place
-from evonet.config_schema import settings
+from evonet.config.neat_keys import DEFAULTS, find_place
+from evonet.config.schema import settings
 from evonet.errors import ConfigError
 from evonet.resources import resource_folder
 

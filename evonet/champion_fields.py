@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
-from evonet.config_messages import show
+from evonet.config.messages import show
 from evonet.errors import FileFormatError
 from evonet.gene_layout import LARGEST_KEY, MOST_PINS
 from evonet.network import KINDS

@@ -18,8 +18,9 @@ from typing import Final
 
 from evonet.checkpoint_file import Checkpoint, read_checkpoint, write_checkpoint
 from evonet.checkpoint_state import check_acyclic
-from evonet.config import EVOLUTION, Config
-from evonet.config_messages import show
+from evonet.config import Config
+from evonet.config.config import EVOLUTION
+from evonet.config.messages import show
 from evonet.errors import CheckpointError, CyclicGenomeError, OptionError
 from evonet.evolution.neat import NEAT, OnBadFitness
 from evonet.population import Population

@@ -13,9 +13,10 @@ from typing import Any, Final, cast
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from evonet.config import EVOLUTION, Config
-from evonet.config_messages import show
-from evonet.config_toml import write as write_toml
+from evonet.config import Config
+from evonet.config.config import EVOLUTION
+from evonet.config.messages import show
+from evonet.config.toml import write as write_toml
 from evonet.errors import CheckpointError
 from evonet.evolution.neat import Best, OnBadFitness, State
 from evonet.evolution.species import Species

@@ -39,10 +39,7 @@ constexpr float kRound = 12582912.0f + 127.0f;
 
 template <class T>
 EVONET_FN T power_of_2(T rounded) {
-  if constexpr (kIsFloat<T>)
-    return from_bits<T>(to_bits(rounded) << 23);
-  else
-    return from_bits<T>(to_bits(rounded) << 52);
+  return from_bits<T>(bits_shifted(rounded, kIsFloat<T> ? 23 : 52));
 }
 
 // z = k unit + r with |r| <= unit / 2, and scale = 2^k.
@@ -103,7 +100,7 @@ EVONET_FN T sin_of_5(T z) {
   T u = x * x;
   T p = polynomial(u, 0x1.5dc3ap-19f, -0x1.9f7102p-13f, 0x1.110edap-7f, -0x1.55554cp-3f);
   T y = fused(x * u, p, x);  // the fit leans down a little at pi/2, or y could round to above 1
-  return from_bits<T>(to_bits(y) ^ (to_bits(rounded) << 31));
+  return from_bits<T>(to_bits(y) ^ bits_shifted(rounded, 31));
 }
 
 // log(x) for normal x = 2^k (1 + f), sqrt(1/2) <= 1 + f < sqrt(2)
@@ -186,7 +183,7 @@ EVONET_FN T sin_double(T x) {
   T near_1 = 1.0 - half;
   T cosine = near_1 + (((1.0 - near_1) - half) + (u * (u * q) - r * rest));
   T y = (to_bits(rounded) & 1) != 0 ? cosine : sine;
-  return from_bits<T>(to_bits(y) ^ ((to_bits(rounded) << 62) & ~0x7fffffffffffffff));
+  return from_bits<T>(to_bits(y) ^ (bits_shifted(rounded, 62) & ~0x7fffffffffffffff));
 }
 
 // log(x) for normal x = 2^k (1 + f), after fdlibm: with s = f / (2 + f) it is

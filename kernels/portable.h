@@ -37,13 +37,9 @@ template <class T, class = T>
 struct LaneOf {
   using type = T;
 };
-template <class T>
-struct LaneOf<T&, T&> {
-  using type = T;
-};
 template <class V>
 struct LaneOf<V, decltype(V()[0], V())> {
-  using type = typename LaneOf<decltype(V()[0])>::type;
+  using type = decltype(+V()[0]);
 };
 template <class T>
 using Lane = typename LaneOf<T>::type;
@@ -86,6 +82,17 @@ EVONET_FN Bits<T> to_bits(T x) {
 template <class T>
 EVONET_FN T from_bits(Bits<T> x) {
   return __builtin_bit_cast(T, x);
+}
+
+// The bits of x, the upper ones shifted out; of a signed integer C++17 does not allow that.
+template <class T>
+EVONET_FN Bits<T> bits_shifted(T x, int left) {
+  if constexpr (kIsVector<T>)
+    return to_bits(x) << left;
+  else if constexpr (kIsFloat<T>)
+    return static_cast<int32>(static_cast<unsigned int>(to_bits(x)) << left);
+  else
+    return static_cast<int64>(static_cast<unsigned long long>(to_bits(x)) << left);
 }
 
 template <class T>

@@ -6,7 +6,9 @@ import dataclasses
 import io
 import json
 import math
+import os
 import statistics
+from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -36,6 +38,14 @@ from evonet.evolution.record import Seconds, describe_generation, mean_and_devia
 from evonet.tasks import xor
 
 SECONDS = Seconds(ask=0.5, compile=0.25, evaluate=1.0, tell=0.25)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def no_waiting_for_the_disk() -> Iterator[None]:
+    """Nobody pulls the plug here, so nothing need reach the disk."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda descriptor: None)
+        yield
 
 
 def config(**changes: Any) -> Config:

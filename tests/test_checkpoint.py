@@ -8,6 +8,7 @@ import random
 import re
 import warnings
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,14 @@ from evonet.evolution import NEAT
 from evonet.gene_layout import ARRAYS
 from evonet.tasks import xor
 from evonet.tensor_file import write_tensors
+
+
+@pytest.fixture(autouse=True, scope="module")
+def no_waiting_for_the_disk() -> Iterator[None]:
+    """Nobody pulls the plug here, so nothing need reach the disk."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", lambda descriptor: None)
+        yield
 
 
 def step(neat: NEAT, generations: int = 1) -> NEAT:

@@ -27,8 +27,8 @@ from evonet.config import (
     Reproduction,
     Run,
 )
-from evonet.config_connection import ConnectionRule
-from evonet.config_rules import (
+from evonet.config.connection import ConnectionRule
+from evonet.config.rules import (
     Flag,
     FunctionName,
     FunctionNames,
@@ -41,8 +41,8 @@ from evonet.config_rules import (
     Spelled,
     Whole,
 )
-from evonet.config_schema import settings
-from evonet.config_task import Table
+from evonet.config.schema import settings
+from evonet.config.task import Table
 from evonet.errors import ConfigError
 from evonet.functions import ACTIVATION_IDS
 from evonet.resources import resource_folder

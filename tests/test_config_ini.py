@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from test_config import tables
 
 from evonet.config import Config
-from evonet.config_neat_keys import DEFAULTS, SECTIONS, find_place
-from evonet.config_rules import FALSE, TRUE
-from evonet.config_schema import reach, settings
+from evonet.config.neat_keys import DEFAULTS, SECTIONS, find_place
+from evonet.config.rules import FALSE, TRUE
+from evonet.config.schema import reach, settings
 from evonet.errors import ConfigError
 from evonet.resources import resource_folder
 

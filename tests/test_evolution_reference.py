@@ -14,7 +14,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from evonet import Population
-from evonet.config_connection import ConnectionKind
+from evonet.config.connection import ConnectionKind
 from evonet.evolution import NEAT
 from evonet.evolution.engine import NativeEngine, make_engine
 from evonet.evolution.first_generation import plan_first_generation

@@ -579,6 +579,14 @@ def test_other_options_out_of_range_are_refused() -> None:
         small(dtype=np.float16)
 
 
+def test_time_constants_that_may_fall_to_0_are_refused() -> None:
+    low = {"genome.time_constant_min_value": 0.0}
+    assert (small(low).ask().time_constant == 1).all()
+    for name in ("mutate_rate", "init_stdev"):
+        with pytest.raises(OptionError, match=r"time_constant_min_value=0\.0 lets"):
+            small(low, {f"genome.time_constant_{name}": 0.5})
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_genes_have_the_type_that_was_asked_for(dtype: npt.DTypeLike) -> None:
     assert run(small(dtype=dtype), 3).ask().dtype == dtype

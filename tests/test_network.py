@@ -777,12 +777,16 @@ def test_signal_handlers_run_during_a_call_and_may_let_it_finish(setup: str) -> 
     # All signals of a call that never looks up would be handled once, after its end.
     script = """
     result = call().tobytes()
-    handled = []
-    signal.signal(signal.SIGINT, lambda *_: handled.append(small(samples).tobytes() == expected))
+    handled, inside = [], []
+    def handler(*_):
+        handled.append(True)
+        if len(handled) == 1:  # a handler may use networks itself
+            inside.append(small(samples).tobytes() == expected)
+    signal.signal(signal.SIGINT, handler)
     again = []
     press_during(lambda: again.append(call().tobytes()), 1000)
     assert again == [result]
-    assert len(handled) > 1 and all(handled), handled
+    assert len(handled) > 1 and inside == [True], (handled, inside)
     print("done")
     """
     assert run_script(INTERRUPT + setup + script).endswith("done")

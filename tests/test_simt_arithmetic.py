@@ -9,9 +9,10 @@ import pytest
 import simt
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from simt.samples import MODES, bits, launch
+from simt.samples import MODES, bits, launch, needs_compiler
 
 KERNELS = Path(__file__).parent.parent / "kernels"
+pytestmark = needs_compiler
 every_mode = pytest.mark.parametrize("mode", MODES)
 
 

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 import simt
+from simt.samples import ORDERS, needs_compiler
 
 PLANTED = Path(simt.__file__).parent / "planted"
-ORDERS = ("forward", "reverse", "random")
+pytestmark = needs_compiler
 
 
 @dataclass

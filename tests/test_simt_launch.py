@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 import simt
-from simt.samples import MODES, floats, launch, load, load_text
+from simt.samples import MODES, floats, launch, load, load_text, needs_compiler
 
+pytestmark = needs_compiler
 every_mode = pytest.mark.parametrize("mode", MODES)
 
 # ---- arguments -------------------------------------------------------------------------------

@@ -9,8 +9,20 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from simt.samples import FOLDER, MODES, ORDERS, bits, floats, launch, load, load_text, tree_sum
+from simt.samples import (
+    FOLDER,
+    MODES,
+    ORDERS,
+    bits,
+    floats,
+    launch,
+    load,
+    load_text,
+    needs_compiler,
+    tree_sum,
+)
 
+pytestmark = needs_compiler
 every_mode = pytest.mark.parametrize("mode", MODES)
 every_order = pytest.mark.parametrize("order", ORDERS)
 few = settings(deadline=None, max_examples=25)

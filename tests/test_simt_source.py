@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import simt
-from simt.samples import FOLDER, MODES, ORDERS, bits, floats, tree_sum
+from simt.samples import FOLDER, MODES, ORDERS, bits, floats, needs_compiler, tree_sum
 
+pytestmark = needs_compiler
 every_mode = pytest.mark.parametrize("mode", MODES)
 
 

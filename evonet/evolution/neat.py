@@ -15,7 +15,7 @@ from evonet.errors import ExtinctionError, FitnessError, OptionError, check_opti
 from evonet.evolution.engine import make_engine
 from evonet.evolution.first_generation import plan_first_generation
 from evonet.evolution.reproduction import plan_mating
-from evonet.evolution.rules import distance_rules, genome_rules
+from evonet.evolution.rules import check_time_constants, distance_rules, genome_rules
 from evonet.evolution.species import Species, mean, survivors_of_stagnation
 from evonet.gene_layout import real_type
 from evonet.population import Population
@@ -128,6 +128,7 @@ class NEAT:
         self._outputs = _pins("num_outputs", config.genome.num_outputs, num_outputs, 1)
         self._on_bad_fitness = on_bad_fitness
         self._dtype = real_type(dtype)
+        check_time_constants(config, self._dtype)
         self._engine = make_engine(self.backend, self.threads)
         self._genome_rules = genome_rules(config)
         self._distance_rules = distance_rules(config)
@@ -182,15 +183,18 @@ class NEAT:
             FitnessError: It has another shape, or a genome's fitness is not a finite number.
         """
         state = self.state
-        state.fitness = values = self._checked(fitness)
+        values = self._checked(fitness)
         top = int(np.argmax(self._sign * values))
         if state.best is None or self._sign * values[top] > self._sign * state.best.fitness:
-            state.best = Best(
-                genome=state.population[top : top + 1],
+            best = Best(
+                genome=state.population[[top]],
                 fitness=float(values[top]),
                 generation=state.generation,
                 id=int(state.ids[top]),
             )
+        else:
+            best = state.best
+        self.state = replace(state, fitness=values, best=best)
 
     def save(self, folder: str | os.PathLike[str], keep: int = 3) -> Path:
         """Writes a checkpoint, without changing anything; see `evonet.checkpoint`.

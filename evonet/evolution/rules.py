@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from evonet.config import BoolGene, ChoiceGene, Config, FloatGene
+from evonet.errors import OptionError
 from evonet.functions import ACTIVATION_IDS, AGGREGATION_IDS
 
 Rules = dict[str, Any]
@@ -41,6 +44,25 @@ def distance_rules(config: Config) -> Rules:
         "enable_penalty": genome.compatibility_enable_penalty,
         "include_nodes": genome.compatibility_include_node_genes,
     }
+
+
+def check_time_constants(config: Config, dtype: np.dtype[Any]) -> None:
+    """Refuses a config that would let evolution make nodes which are not valid.
+
+    Args:
+        config: Says how time constants begin and mutate.
+        dtype: Type of the genes.
+
+    Raises:
+        OptionError: Time constants may fall to 0 or below.
+    """
+    gene = config.genome.time_constant
+    constant = gene.mutate_rate == 0 and gene.init_stdev == 0 and gene.init_mean > 0
+    if not constant and dtype.type(gene.min_value) <= 0:
+        raise OptionError(
+            f"genome.time_constant_min_value={gene.min_value} lets time constants fall to 0, but "
+            "they must stay above it. Use 0.01, say."
+        )
 
 
 def _float_rule(gene: FloatGene) -> Rules:

@@ -58,7 +58,8 @@ struct Context {
 class Fiber {
  public:
   static constexpr size_t kStackBytes = 256 << 10;
-  static constexpr size_t kGuardBytes = 4096;
+  // No variable can reach across: a GPU gives a thread at most 512 KB of local memory.
+  static constexpr size_t kGuardBytes = 512 << 10;
 
   Fiber() = default;  // of the OS thread itself: runs on the stack it is on
 

@@ -117,8 +117,8 @@ struct Registration {
   Entry entry;
 
   template <auto kernel>
-  static Entry describe(const char* name, const char* parameter_names, int max_threads = 0,
-                        int = 0, int = 0) {
+  static Entry describe(const char* name, const char* parameter_names, int max_threads = 0, int = 0,
+                        int = 0) {
     using R = Runner<kernel>;
     return {name, parameter_names, max_threads, R::num_parameters, R::parameters, &R::run, nullptr};
   }

@@ -97,7 +97,7 @@ class Scheduler {
   std::vector<Warp> warps_;
   unsigned exited_lanes_[kMaxThreads / 32];
 
-  // Threads that were released, first come first served. The count is in simt_self->
+  // Threads that were released, first come first served. The count is in self_.
   ThreadId ready_[kMaxThreads];
   unsigned first_ready_ = 0;
   std::vector<ThreadId> yielded_;  // run when no other can

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 import simt
 from simt.module import Mode
@@ -14,6 +15,10 @@ from simt.module import Mode
 FOLDER = Path(__file__).parent
 MODES: tuple[Mode, ...] = ("plain", "checked")
 ORDERS = ("forward", "reverse", "random")
+
+needs_compiler = pytest.mark.skipif(
+    simt.why_unavailable() is not None, reason=str(simt.why_unavailable())
+)
 
 
 @functools.cache

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from evonet.config_messages import name, nearest, show
-from evonet.config_schema import Setting
-from evonet.config_task import Table, freeze
+from evonet.config.messages import name, nearest, show
+from evonet.config.schema import Setting
+from evonet.config.task import Table, freeze
 from evonet.errors import ConfigFault
 
 # Finding the nearest name takes a millisecond; a file of nothing but faults has thousands.

@@ -1,12 +1,4 @@
-"""Config: frozen dataclasses, read from TOML or from neat-python's INI files.
-
-    config = Config.load("xor.toml")
-    config.genome.weight.mutate_power
-    config = config.replace({"neat.pop_size": 500, "genome.weight_mutate_power": 0.3})
-
-A config that exists is valid: every way to make one checks all of it, and an error lists all
-faults at once.
-"""
+"""The config as a whole: reading, writing, changing and comparing it."""
 
 from __future__ import annotations
 
@@ -18,32 +10,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final, Literal
 
-from evonet.config_connection import InitialConnection
-from evonet.config_draft import Draft, draft_tables
-from evonet.config_file import read_text, tell_format
-from evonet.config_genes import BoolGene, ChoiceGene, FloatGene
-from evonet.config_ini import draft_ini
-from evonet.config_messages import printable
-from evonet.config_parts import Genome, Neat, Reproduction, Run, Speciation, Stagnation
-from evonet.config_rules import Conflict
-from evonet.config_schema import Part, build, check, flatten, settings
-from evonet.config_task import Table, thaw
-from evonet.config_toml import parse, write
+from evonet.config.connection import InitialConnection
+from evonet.config.draft import Draft, draft_tables
+from evonet.config.file import read_text, tell_format
+from evonet.config.ini import draft_ini
+from evonet.config.messages import printable
+from evonet.config.parts import Genome, Neat, Reproduction, Run, Speciation, Stagnation
+from evonet.config.rules import Conflict
+from evonet.config.schema import Part, build, check, flatten, settings
+from evonet.config.task import Table, thaw
+from evonet.config.toml import parse, write
 from evonet.errors import ConfigError
-
-__all__ = [
-    "BoolGene",
-    "ChoiceGene",
-    "Config",
-    "FloatGene",
-    "Genome",
-    "InitialConnection",
-    "Neat",
-    "Reproduction",
-    "Run",
-    "Speciation",
-    "Stagnation",
-]
 
 # The order of tables in a file.
 TABLES: Final = ("task", "run", "neat", "genome", "speciation", "stagnation", "reproduction")

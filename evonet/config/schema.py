@@ -12,8 +12,8 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from functools import cache
 from typing import Any, ClassVar, NamedTuple, TypeVar, cast
 
-from evonet.config_messages import show
-from evonet.config_rules import Conflict, RefusedError, Rule
+from evonet.config.messages import show
+from evonet.config.rules import Conflict, RefusedError, Rule
 from evonet.errors import ConfigError, ConfigFault
 
 T = TypeVar("T")

@@ -8,7 +8,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from evonet.config_messages import name, printable
+from evonet.config.messages import name, printable
 from evonet.errors import ConfigFault
 
 # After this many syntax faults a file is something else, or hopeless.

@@ -12,7 +12,7 @@ import numbers
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, Generic, Literal, NamedTuple, TypeVar
 
-from evonet.config_messages import nearest, show
+from evonet.config.messages import nearest, show
 
 T = TypeVar("T")
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Final, Literal
 
-from evonet.config_connection import ConnectionRule, InitialConnection
-from evonet.config_genes import (
+from evonet.config.connection import ConnectionRule, InitialConnection
+from evonet.config.genes import (
     NOT_NEGATIVE,
     PROBABILITY,
     ActivationGene,
@@ -19,7 +19,7 @@ from evonet.config_genes import (
     ChoiceGene,
     FloatGene,
 )
-from evonet.config_rules import (
+from evonet.config.rules import (
     FALSE,
     TRUE,
     Conflict,
@@ -31,7 +31,7 @@ from evonet.config_rules import (
     Spelled,
     Whole,
 )
-from evonet.config_schema import Part, setting
+from evonet.config.schema import Part, setting
 
 # Begins with 1 and never mutates.
 CONSTANT_ONE: Final = FloatGene(

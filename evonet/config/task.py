@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from evonet.config_messages import name, show
+from evonet.config.messages import name, show
 from evonet.errors import ConfigFault
 
 # Tables and lists within each other; deeper ones are mischief and would exhaust the stack.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Final, Literal
 
-from evonet.config_rules import (
+from evonet.config.rules import (
     FALSE,
     TRUE,
     Conflict,
@@ -15,7 +15,7 @@ from evonet.config_rules import (
     Real,
     Spelled,
 )
-from evonet.config_schema import Part, setting
+from evonet.config.schema import Part, setting
 from evonet.functions import ACTIVATION_IDS, AGGREGATION_IDS
 
 PROBABILITY: Final = Real(0.0, 1.0)
