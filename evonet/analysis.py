@@ -120,7 +120,8 @@ def analyze(schedule: Schedule) -> Analysis:
     depth = np.diff(s.level_start)
     level_genome = np.repeat(np.arange(s.num_genomes), depth)
     level_index = np.arange(len(s.level_end)) - s.level_start[level_genome]
-    width = np.diff(s.level_end.astype(np.int64), prepend=0)
+    width = s.level_end.astype(np.int64)
+    width[1:] -= s.level_end[:-1]
     width[level_index == 0] = s.level_end[level_index == 0]
     level = np.repeat(level_index, width)
 

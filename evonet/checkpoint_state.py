@@ -22,7 +22,7 @@ from evonet.evolution.neat import Best, OnBadFitness, State
 from evonet.evolution.species import Species
 from evonet.gene_layout import ARRAYS, MOST_PINS, Int64Array
 from evonet.population import Population
-from evonet.population_file import FUNCTIONS, _renumber
+from evonet.population_file import FUNCTIONS, renumber
 from evonet.schedule import build_schedule
 
 # Counters begin below this, so that a run can go on counting for ever.
@@ -115,7 +115,7 @@ class StateReader:
     def _genomes(self, config: Config, counters: dict[str, int]) -> Population:
         arrays: dict[str, Any] = {name: self._tensors[name] for name in ARRAYS}
         for name, (setting, functions) in FUNCTIONS.items():
-            arrays[name] = _renumber(arrays[name], self._settings[setting], functions, name)
+            arrays[name] = renumber(arrays[name], self._settings[setting], functions, name)
         for name, least in (("num_inputs", 0), ("num_outputs", 1)):
             arrays[name] = self._whole(name, least, MOST_PINS)
             wanted = getattr(config.genome, name)

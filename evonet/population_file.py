@@ -68,11 +68,11 @@ def read_population(path: str | os.PathLike[str]) -> tuple[int, int, GeneArrays]
             )
         counts.append(settings[name])
     for name, (setting, functions) in FUNCTIONS.items():
-        tensors[name] = _renumber(tensors[name], settings[setting], functions, f"{where}: {name}")
+        tensors[name] = renumber(tensors[name], settings[setting], functions, f"{where}: {name}")
     return counts[0], counts[1], cast(GeneArrays, tensors)
 
 
-def _renumber(
+def renumber(
     ids: NDArray[Any], names: Any, functions: tuple[Function, ...], where: str
 ) -> NDArray[np.uint8]:
     """Turns the ids of a file into today's ids.

@@ -13,7 +13,7 @@
 
 EVONET_NAMESPACE_BEGIN
 
-static constexpr int64 kPendingNode = int64(1) << 62;
+static constexpr int64 kPendingNode = (int64(1) << 62) + 1;  // above every valid key
 
 // Scratch that a cycle check needs.
 EVONET_FN int64 cycle_scratch(int64 num_nodes, int64 num_conns) {

@@ -27,7 +27,7 @@ from evonet.evolution.reference_genes import (
 from evonet.evolution.rules import Rules
 from evonet.gene_layout import Int64Array
 
-PENDING: Final = 2**62
+PENDING: Final = 2**62 + 1
 
 
 @dataclass

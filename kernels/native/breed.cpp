@@ -12,7 +12,7 @@
 namespace evonet {
 namespace {
 
-constexpr long long kPending = 1LL << 62;  // kPendingNode of breeding.h
+constexpr long long kPending = (1LL << 62) + 1;  // kPendingNode of breeding.h
 
 template <class T>
 struct Part {
