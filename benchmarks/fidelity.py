@@ -41,7 +41,9 @@ def setting(task: str) -> tuple[str, Supervised]:
     if task == "xor":
         return text, xor()
     examples = parity(3)
-    text = text.replace("fitness_threshold     = 3.9", f"fitness_threshold = {0.975 * examples.best}")
+    text = text.replace(
+        "fitness_threshold     = 3.9", f"fitness_threshold = {0.975 * examples.best}"
+    )
     return text.replace("num_inputs              = 2", "num_inputs = 3"), examples
 
 
@@ -108,7 +110,10 @@ def main() -> None:
         ]
         ratio = median(found["evonet"], arguments.cap) / median(found["neat-python"], arguments.cap)
         low, high = np.quantile(ratios, [0.025, 0.975])
-        print(f"{task} ratio of medians {ratio:.2f}, 95 % interval {low:.2f} to {high:.2f}", flush=True)
+        print(
+            f"{task} ratio of medians {ratio:.2f}, 95 % interval {low:.2f} to {high:.2f}",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

@@ -42,6 +42,7 @@ class EvonetRun:
         self.neat = NEAT(self.config, seed=self.seed)
 
     def generation(self) -> None:
+        """Asks, evaluates and tells once."""
         begin = time.perf_counter()
         population = self.neat.ask()
         asked = time.perf_counter()
@@ -57,7 +58,11 @@ def workload(name: str) -> tuple[str, Supervised, int]:
     if name.startswith("xor-"):
         size = int(name.removeprefix("xor-"))
         text = text.replace("pop_size              = 150", f"pop_size = {size}")
-        return text.replace("no_fitness_termination = False", "no_fitness_termination = True"), xor(), 5
+        return (
+            text.replace("no_fitness_termination = False", "no_fitness_termination = True"),
+            xor(),
+            5,
+        )
     changes = {
         "pop_size              = 150": "pop_size = 200",
         "no_fitness_termination = False": "no_fitness_termination = True",

@@ -1,6 +1,6 @@
 """Draws docs/levels.svg: one genome as evolution left it, and as the schedule runs it.
 
-    python docs/draw_levels.py
+python docs/draw_levels.py
 """
 
 from __future__ import annotations

@@ -129,7 +129,7 @@ def _check_out(out: object) -> None:
     check_option("out", out, ("host", "device"))
 
 
-def compile(  # noqa: A001 - the public name is evonet.compile
+def compile(
     population: Population,
     kind: Literal["feedforward"] = "feedforward",
     backend: Literal["auto", "cpu", "reference"] = "auto",

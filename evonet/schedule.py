@@ -166,10 +166,7 @@ def build_schedule(
     """
     check_option("on_cycle", on_cycle, ("error", "zero"))
     threads = check_threads(threads)
-    if native is None:
-        extension = load_native()
-    else:
-        extension = require_native() if native else None
+    extension = None if native is False else require_native() if native else load_native()
     if extension is None:
         fields, cyclic = schedule_reference.build(population)
     else:
@@ -197,9 +194,7 @@ def build_schedule(
             "as neat-python does.",
             genome=cyclic,
         )
-    return Schedule(
-        num_inputs=population.num_inputs, num_outputs=population.num_outputs, **fields
-    )
+    return Schedule(num_inputs=population.num_inputs, num_outputs=population.num_outputs, **fields)
 
 
 def check_threads(threads: int) -> int:

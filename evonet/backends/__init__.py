@@ -1,7 +1,7 @@
 """Backends: the places where schedules run.
 
-    cpu        the compiled extension: threads over genomes, SIMD over samples
-    reference  plain NumPy, readable: the oracle, and the fallback without a compiler
+cpu        the compiled extension: threads over genomes, SIMD over samples
+reference  plain NumPy, readable: the oracle, and the fallback without a compiler
 """
 
 from __future__ import annotations

@@ -29,9 +29,7 @@ class ReferenceBackend:
         """Returns a function that walks every schedule node by node."""
 
         def forward(x: npt.NDArray[Any]) -> npt.NDArray[Any]:
-            y = np.zeros(
-                (schedule.num_genomes, x.shape[-2], schedule.num_outputs), schedule.dtype
-            )
+            y = np.zeros((schedule.num_genomes, x.shape[-2], schedule.num_outputs), schedule.dtype)
             for g in range(schedule.num_genomes):
                 values = evaluate_genome(schedule, g, x if x.ndim == 2 else x[g])
                 for o, slot in enumerate(schedule.output_slot[g]):

@@ -266,8 +266,8 @@ class GenomeCompiler {
   bool sort_level(int64_t begin, int64_t end) {
     const auto first = order_.begin() + begin;
     const int64_t count = end - begin;
-    const bool sorted = in_pieces(
-        count, [&](int32_t from, int32_t to) { std::sort(first + from, first + to); });
+    const bool sorted =
+        in_pieces(count, [&](int32_t from, int32_t to) { std::sort(first + from, first + to); });
     if (!sorted) return false;
     for (int64_t width = kPiece; width < count; width *= 2) {
       for (int64_t from = 0; from + width < count; from += 2 * width) {
@@ -337,10 +337,10 @@ class GenomeCompiler {
   Interrupt* interrupt_ = nullptr;
   bool acyclic_ = true;
   KeyIndex index_;
-  Buffer<Link> links_;                                       // by target, in link order
-  Buffer<int32_t> target_, by_rank_;                         // by connection
+  Buffer<Link> links_;                // by target, in link order
+  Buffer<int32_t> target_, by_rank_;  // by connection
   std::vector<int32_t> link_start_, cursor_;
-  std::vector<int32_t> level_, slot_;                        // by input or node number
+  std::vector<int32_t> level_, slot_;  // by input or node number
   std::vector<int32_t> live_, level_count_;
   std::vector<Visit> stack_;
   std::vector<Ordered> order_;
@@ -385,9 +385,8 @@ bool compile_schedule(const PopulationView<T>& p, int threads, const Interrupt::
       [&](int worker, int64_t index, Interrupt& interrupt) {
         const int64_t begin = chunk_begin(p, index, num_parts);
         const int64_t end = chunk_begin(p, index + 1, num_parts);
-        Part<T>& part = parts[index] =
-            Part<T>(end - begin, p.node_start[end] - p.node_start[begin],
-                    p.conn_start[end] - p.conn_start[begin]);
+        Part<T>& part = parts[index] = Part<T>(end - begin, p.node_start[end] - p.node_start[begin],
+                                               p.conn_start[end] - p.conn_start[begin]);
         for (int64_t g = begin; g < end; ++g) {
           if ((g & 63) == 63 && interrupt.requested()) return;
           const auto outcome = compilers[worker].run(

@@ -34,26 +34,26 @@ EVONET_NAMESPACE_BEGIN
   X(CUBE, cube)
 
 // Each activation and each fold as a type, so that a loop knows its formula when it is compiled.
-#define EVONET_TYPE(ID, name)            \
-  struct Activation_##name {             \
-    template <class T>                   \
-    static EVONET_INLINE T apply(T z) {  \
-      return activate_##name(z);         \
-    }                                    \
+#define EVONET_TYPE(ID, name)           \
+  struct Activation_##name {            \
+    template <class T>                  \
+    static EVONET_INLINE T apply(T z) { \
+      return activate_##name(z);        \
+    }                                   \
   };
 EVONET_EACH_ACTIVATION(EVONET_TYPE)
 #undef EVONET_TYPE
 
-#define EVONET_TYPE(name)                              \
-  struct Fold_##name {                                 \
-    template <class T>                                 \
-    static EVONET_INLINE T first(T w, T v) {           \
-      return agg_##name##_first(w, v);                 \
-    }                                                  \
-    template <class T>                                 \
-    static EVONET_INLINE T next(T acc, T w, T v) {     \
-      return agg_##name##_next(acc, w, v);             \
-    }                                                  \
+#define EVONET_TYPE(name)                          \
+  struct Fold_##name {                             \
+    template <class T>                             \
+    static EVONET_INLINE T first(T w, T v) {       \
+      return agg_##name##_first(w, v);             \
+    }                                              \
+    template <class T>                             \
+    static EVONET_INLINE T next(T acc, T w, T v) { \
+      return agg_##name##_next(acc, w, v);         \
+    }                                              \
   };
 EVONET_TYPE(sum)
 EVONET_TYPE(product)
@@ -334,8 +334,9 @@ template <class T>
 void aggregate_rows(int id, const T* weights, const T* values, const int32_t* source,
                     int64_t num_links, T* scratch, T* out) {
   using V = Vector<T, 16>;
-  join_links<T, 16>(id, values, source, weights, num_links, scratch,
-                    [&](int r, V joined) { store(out + r * kLanes<T, 16>, joined); }, NeverStop());
+  join_links<T, 16>(
+      id, values, source, weights, num_links, scratch,
+      [&](int r, V joined) { store(out + r * kLanes<T, 16>, joined); }, NeverStop());
 }
 
 #undef EVONET_INLINE

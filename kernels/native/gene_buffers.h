@@ -31,7 +31,7 @@ struct GeneBuffers {
         enabled(conns) {}
 
   Genes<T> genes() {
-    return {node_key.data.get(),   bias.data.get(),       response.data.get(),
+    return {node_key.data.get(),   bias.data.get(),        response.data.get(),
             activation.data.get(), aggregation.data.get(), time_constant.data.get(),
             innovation.data.get(), source.data.get(),      target.data.get(),
             weight.data.get(),     enabled.data.get()};

@@ -15,10 +15,12 @@ namespace evonet {
 extern const Isa EVONET_ISA_OBJECT(EVONET_ISA);
 const Isa EVONET_ISA_OBJECT(EVONET_ISA) = {
     EVONET_NAME(EVONET_ISA),
-    {EVONET_ISA::kMaxWidth<float>, &EVONET_ISA::forward_genomes<float>, &EVONET_ISA::activate_rows<float>,
-     &EVONET_ISA::aggregate_rows<float>, EVONET_ISA::kEvolution<float>},
-    {EVONET_ISA::kMaxWidth<double>, &EVONET_ISA::forward_genomes<double>, &EVONET_ISA::activate_rows<double>,
-     &EVONET_ISA::aggregate_rows<double>, EVONET_ISA::kEvolution<double>},
+    {EVONET_ISA::kMaxWidth<float>, &EVONET_ISA::forward_genomes<float>,
+     &EVONET_ISA::activate_rows<float>, &EVONET_ISA::aggregate_rows<float>,
+     EVONET_ISA::kEvolution<float>},
+    {EVONET_ISA::kMaxWidth<double>, &EVONET_ISA::forward_genomes<double>,
+     &EVONET_ISA::activate_rows<double>, &EVONET_ISA::aggregate_rows<double>,
+     EVONET_ISA::kEvolution<double>},
     &EVONET_ISA::spin_fma};
 
 }  // namespace evonet

@@ -23,9 +23,9 @@ struct ForwardCall {
 // only see pointers: a container instantiated there could be merged into code for older processors.
 template <class T>
 struct Workspace {
-  T* values;                   // [slots, width], 64-byte aligned, with 64 spare bytes behind
-  T* links;                    // one value per link of the largest node
-  int64_t loaded_block = -1;   // first sample of the shared inputs that the input slots hold
+  T* values;                  // [slots, width], 64-byte aligned, with 64 spare bytes behind
+  T* links;                   // one value per link of the largest node
+  int64_t loaded_block = -1;  // first sample of the shared inputs that the input slots hold
 };
 
 struct SampleBlock {

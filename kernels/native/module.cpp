@@ -35,10 +35,9 @@ std::pair<nb::dict, int64_t> compile(int64_t num_inputs, int64_t num_outputs,
                                      In<bool> enabled, In<int32_t> rank, int threads) {
   const auto num_genomes = static_cast<int64_t>(node_start.shape(0)) - 1;
   const PopulationView<T> population{
-      num_genomes,         num_inputs,         num_outputs,      node_start.data(),
-      node_key.data(),     bias.data(),        response.data(),  activation.data(),
-      aggregation.data(),  conn_start.data(),  source.data(),    target.data(),
-      weight.data(),       enabled.data(),     rank.data()};
+      num_genomes,   num_inputs,      num_outputs,       node_start.data(),  node_key.data(),
+      bias.data(),   response.data(), activation.data(), aggregation.data(), conn_start.data(),
+      source.data(), target.data(),   weight.data(),     enabled.data(),     rank.data()};
   CompiledSchedule<T> out;
   run_interruptibly([&] { return compile_schedule(population, threads, python_signal, out); });
   nb::dict fields;
@@ -123,8 +122,7 @@ class Forward {
     const bool shared = x.ndim() == 2;
     const ForwardCall<T> call{schedule_, x.data(), shared, static_cast<int64_t>(y.shape(1)),
                               y.data()};
-    const SampleBlocks blocks(call.num_samples, max_slots_, sizeof(T),
-                              kernels_.max_width);
+    const SampleBlocks blocks(call.num_samples, max_slots_, sizeof(T), kernels_.max_width);
     // Splitting a block over genomes is free when inputs are shared: they are loaded once per task.
     const int64_t cost = schedule_.edge_start[schedule_.node_start[schedule_.num_genomes]] +
                          8 * schedule_.node_start[schedule_.num_genomes] +
@@ -160,8 +158,8 @@ class Forward {
 
   // First genome of a split, with equal cost in every split.
   int64_t genome_at(int64_t cost, int64_t split, int64_t splits) const {
-    const double wanted = static_cast<double>(cost) * static_cast<double>(split) /
-                          static_cast<double>(splits);
+    const double wanted =
+        static_cast<double>(cost) * static_cast<double>(split) / static_cast<double>(splits);
     int64_t low = 0, high = schedule_.num_genomes;
     while (low < high) {
       const int64_t g = (low + high) / 2;
@@ -210,8 +208,7 @@ nb::object activate(int id, nb::ndarray<const T, nb::ndim<1>, nb::c_contig> x,
 }
 
 template <class T>
-nb::object aggregate(int id, In<T> weights,
-                     nb::ndarray<const T, nb::ndim<2>, nb::c_contig> values,
+nb::object aggregate(int id, In<T> weights, nb::ndarray<const T, nb::ndim<2>, nb::c_contig> values,
                      const std::string& simd) {
   constexpr int64_t kWidth = 16;
   const IsaKernels<T>& kernels = find_isa(simd).kernels(T());

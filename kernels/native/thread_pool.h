@@ -24,8 +24,7 @@ class Interrupt {
  private:
   std::atomic<bool>& stop_;
   const Poll* poll_;
-  std::chrono::steady_clock::time_point next_ =
-      std::chrono::steady_clock::now() + kPeriod;
+  std::chrono::steady_clock::time_point next_ = std::chrono::steady_clock::now() + kPeriod;
 };
 
 // One unit of a parallel job: `index` says which, `worker` (0 is the caller) whose scratch to use.
