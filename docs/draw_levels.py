@@ -30,6 +30,7 @@ def pick_genome() -> evonet.Population:
 
 
 def main() -> None:
+    """Writes the picture."""
     population = pick_genome()
     schedule = evonet.build_schedule(population)
     inputs = schedule.num_inputs
@@ -78,8 +79,8 @@ def main() -> None:
     for number in range(1, depth + 1):
         x = left + (right - left) * number / depth
         parts.append(
-            f'<rect x="{x - 22:.1f}" y="{MARGIN + 16}" width="44" height="{HEIGHT - 2 * MARGIN - 16}" '
-            f'rx="8" fill="{HUES[number % len(HUES)]}" opacity="0.12"/>'
+            f'<rect x="{x - 22:.1f}" y="{MARGIN + 16}" width="44" rx="8" '
+            f'height="{HEIGHT - 2 * MARGIN - 16}" fill="{HUES[number % len(HUES)]}" opacity="0.12"/>'
         )
     for place in (loose, ordered):
         for source, target, enabled in zip(

@@ -10,6 +10,7 @@ bound says how close p processors come.
 from __future__ import annotations
 
 import dataclasses
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -140,7 +141,7 @@ def analyze(schedule: Schedule) -> Analysis:
     cuts = np.searchsorted(level[target], np.arange(deepest + 1))
 
     finish = cost.copy()
-    for begin, end in zip(cuts[:-1], cuts[1:], strict=True):
+    for begin, end in pairwise(cuts):
         reader = target[begin:end]
         np.maximum.at(finish, reader, finish[source[begin:end]] + cost[reader])
     latest = depth[genome] - 1
