@@ -80,7 +80,8 @@ def main() -> None:
         x = left + (right - left) * number / depth
         parts.append(
             f'<rect x="{x - 22:.1f}" y="{MARGIN + 16}" width="44" rx="8" '
-            f'height="{HEIGHT - 2 * MARGIN - 16}" fill="{HUES[number % len(HUES)]}" opacity="0.12"/>'
+            f'height="{HEIGHT - 2 * MARGIN - 16}" '
+            f'fill="{HUES[number % len(HUES)]}" opacity="0.12"/>'
         )
     for place in (loose, ordered):
         for source, target, enabled in zip(

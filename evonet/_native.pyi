@@ -3,6 +3,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from evonet.population import Population
+
 def simd_levels() -> list[str]: ...
 def available_threads() -> int: ...
 def compile_schedule(
@@ -24,6 +26,92 @@ def compile_schedule(
 ) -> tuple[dict[str, NDArray[Any]], int]: ...
 def activate(id: int, x: NDArray[Any], simd: str) -> NDArray[Any]: ...
 def aggregate(id: int, weights: NDArray[Any], values: NDArray[Any], simd: str) -> NDArray[Any]: ...
+def philox(
+    seed: int, generation: int, first_child: int, count: int, purpose: int, draw: int
+) -> NDArray[np.uint32]: ...
+def fma_peak(simd: str, threads: int) -> float: ...
+def breed32(
+    parents: Population,
+    fitter: NDArray[np.int64],
+    other: NDArray[np.int64],
+    rules: dict[str, Any],
+    seed: int,
+    generation: int,
+    next_node_key: int,
+    next_innovation: int,
+    threads: int,
+    simd: str,
+) -> tuple[dict[str, NDArray[Any]], int, int]: ...
+def first_generation32(
+    num_genomes: int,
+    num_inputs: int,
+    num_nodes: int,
+    source: NDArray[np.int64],
+    target: NDArray[np.int64],
+    num_wanted: int,
+    one_input: bool,
+    rules: dict[str, Any],
+    seed: int,
+    generation: int,
+    threads: int,
+    simd: str,
+) -> dict[str, NDArray[Any]]: ...
+def speciate32(
+    population: Population,
+    representatives: Population,
+    threshold: float,
+    rules: dict[str, Any],
+    threads: int,
+    simd: str,
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]: ...
+def distances32(
+    population: Population,
+    a: NDArray[np.int64],
+    b: NDArray[np.int64],
+    rules: dict[str, Any],
+    simd: str,
+) -> NDArray[np.float32]: ...
+def breed64(
+    parents: Population,
+    fitter: NDArray[np.int64],
+    other: NDArray[np.int64],
+    rules: dict[str, Any],
+    seed: int,
+    generation: int,
+    next_node_key: int,
+    next_innovation: int,
+    threads: int,
+    simd: str,
+) -> tuple[dict[str, NDArray[Any]], int, int]: ...
+def first_generation64(
+    num_genomes: int,
+    num_inputs: int,
+    num_nodes: int,
+    source: NDArray[np.int64],
+    target: NDArray[np.int64],
+    num_wanted: int,
+    one_input: bool,
+    rules: dict[str, Any],
+    seed: int,
+    generation: int,
+    threads: int,
+    simd: str,
+) -> dict[str, NDArray[Any]]: ...
+def speciate64(
+    population: Population,
+    representatives: Population,
+    threshold: float,
+    rules: dict[str, Any],
+    threads: int,
+    simd: str,
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]: ...
+def distances64(
+    population: Population,
+    a: NDArray[np.int64],
+    b: NDArray[np.int64],
+    rules: dict[str, Any],
+    simd: str,
+) -> NDArray[np.float64]: ...
 
 class Forward32:
     def __init__(
@@ -66,7 +154,3 @@ class Forward64:
         simd: str,
     ) -> None: ...
     def __call__(self, x: NDArray[np.float64], y: NDArray[np.float64]) -> None: ...
-
-def philox(
-    seed: int, generation: int, first_child: int, count: int, purpose: int, draw: int
-) -> NDArray[np.uint32]: ...

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import os
 import warnings
 from types import ModuleType
@@ -16,6 +17,18 @@ _MISSING = (
 )
 
 
+def _find() -> ModuleType | None:
+    try:
+        return importlib.import_module("evonet._native")
+    except ModuleNotFoundError as error:
+        # Any other failure is a broken build, which must not pass for a missing one.
+        if error.name != "evonet._native":
+            raise
+    if os.environ.get("EVONET_REQUIRE_NATIVE", "") not in ("", "0"):
+        raise BackendError(f"EVONET_REQUIRE_NATIVE is set. {_MISSING}")
+    return None
+
+
 @functools.cache
 def load_native() -> ModuleType | None:
     """Imports the extension on first use; None where it was not built.
@@ -26,17 +39,10 @@ def load_native() -> ModuleType | None:
     Raises:
         BackendError: It is missing although EVONET_REQUIRE_NATIVE=1 asks for it.
     """
-    try:
-        from evonet import _native
-    except ImportError as error:
-        # A broken build must not pass for a missing one.
-        if not isinstance(error, ModuleNotFoundError) and "_native" not in str(error):
-            raise
-        if os.environ.get("EVONET_REQUIRE_NATIVE", "") not in ("", "0"):
-            raise BackendError(f"EVONET_REQUIRE_NATIVE is set. {_MISSING}") from error
+    native = _find()
+    if native is None:
         warnings.warn(_MISSING, RuntimeWarning, stacklevel=2)
-        return None
-    return _native
+    return native
 
 
 def require_native() -> ModuleType:
@@ -45,9 +51,7 @@ def require_native() -> ModuleType:
     Raises:
         BackendError: It was not built.
     """
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RuntimeWarning)
-        native = load_native()
+    native = _find()
     if native is None:
         raise BackendError(f'backend="cpu" needs the compiled extension. {_MISSING}')
     return native
