@@ -43,8 +43,8 @@ enum Purpose : uint32 {
   FOR_FIRST_STRUCTURE
 };
 
-// As many draws as fill the widest vectors; loops over them vectorise.
-static constexpr int kBlock = 16;
+// As many draws as fill vectors without much waste for small genomes; loops over them vectorise.
+static constexpr int kBlock = 8;
 
 struct PhiloxBlock {
   uint32 word[4][kBlock];
