@@ -135,6 +135,7 @@ def _numbers(text: str) -> tuple[float, ...]:
 
 _LN2 = _numbers("0x1.62e43p-1 -0x1.05c61p-29 0x1.715476p+0")
 _LN2_FIFTH = _numbers("0x1.1be9cp-3 -0x1.a2d682p-32 0x1.cda994p+2")
+_MINUS_LN2_FIFTH = tuple(-x for x in _LN2_FIFTH)
 _ROUND = 12582912.0
 _ROUND_64 = 6755399441055744.0
 _LN2_64 = _numbers("0x1.62e42fefa38p-1 0x1.ef35793c7673p-45 0x1.71547652b82fep+0")
@@ -144,7 +145,7 @@ _HALF_PI_64 = _numbers("0x1.921fb54442dp+0 0x1.8469898cc517p-48 0x1.45f306dc9c88
 _EXP = _numbers("0x1.6ad1c8p-10 0x1.123f34p-7 0x1.55584ep-5 0x1.55548ap-3 0x1.fffffcp-2 1")
 _EXP5 = _numbers("0x1.58c3fp+4 0x1.a273acp+4 0x1.a0bp+4 0x1.4d5492p+4 0x1.8ffffcp+3 5")
 _SIGMOID = _numbers(
-    "0x1.d15836p+4 0x1.192aa4p+5 0x1.17f4dep+5 0x1.bfe99cp+4 0x1.0cbffep+4 0x1.aep+2 0x1.58p+0"
+    "0x1.d15836p+4 -0x1.192aa4p+5 0x1.17f4dep+5 -0x1.bfe99cp+4 0x1.0cbffep+4 -0x1.aep+2 0x1.58p+0"
 )
 _SELU = _numbers(
     "0x1.3dc46cp-9 0x1.e1fc8cp-7 0x1.2c105ep-4 0x1.2c0c08p-2 0x1.c212c8p-1 0x1.c212ccp+0"
@@ -293,7 +294,7 @@ def _log_double(x: FloatArray) -> FloatArray:
 def _sigmoid(z: FloatArray) -> FloatArray:
     if z.dtype == np.float32:
         c = _SIGMOID[-1]
-        r, scale = _reduce(-_clip(z, 12), _LN2_FIFTH)
+        r, scale = _reduce(_clip(z, 12), _MINUS_LN2_FIFTH)
         return np.float32(c) / fused(_polynomial(r, _SIGMOID), scale, c)
     return 1 / (1 + _exp_double(-_clip(5 * z, 60)))
 
