@@ -596,7 +596,7 @@ def test_more_threads_than_genomes_are_no_fault() -> None:
 def test_asking_for_the_native_compiler_where_there_is_none_is_an_error(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("evonet.native.load_native", lambda: None)
+    monkeypatch.setattr("evonet.native._find", lambda: None)
     monkeypatch.setattr("evonet.schedule.load_native", lambda: None, raising=False)
     population = Population.random(1, 2, 1, num_nodes=4, num_connections=6)
     with pytest.raises(BackendError, match="compiled extension"):
