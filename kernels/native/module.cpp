@@ -128,8 +128,12 @@ class Forward {
                          8 * schedule_.node_start[schedule_.num_genomes] +
                          8 * schedule_.num_genomes;
     const int64_t work = cost * blocks.padded_samples();
-    const int64_t splits = std::clamp<int64_t>(cost * blocks.max_width() / kTaskWork, 1,
-                                               std::max<int64_t>(1, schedule_.num_genomes));
+    // Enough tasks that no thread waits long for the last one.
+    const int64_t per_block =
+        (4 * threads_ + blocks.count() - 1) / std::max<int64_t>(1, blocks.count());
+    const int64_t splits =
+        std::clamp<int64_t>(std::max(cost * blocks.max_width() / kTaskWork, per_block), 1,
+                            std::max<int64_t>(1, schedule_.num_genomes));
     const int64_t tasks = blocks.count() * splits;
     const int64_t threads = work < kSerialWork ? 1 : std::min<int64_t>(threads_, tasks);
     std::vector<Memory<T>> memories;
