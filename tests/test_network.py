@@ -212,6 +212,33 @@ def test_the_kernel_writes_every_output(dtype: Any, threads: int) -> None:
         assert_same_bits(found, expected[order])
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_nan_has_the_same_bits_wherever_it_comes_from(
+    dtype: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # inf - inf, 0 inf, and NaN of any sign and payload, through every function.
+    genomes = [
+        ([(0, 0.0, 1.0, act.name, agg.name)], [(-1, 0, 1.0), (-2, 0, -1.0), (-3, 0, 0.0)])
+        for act, agg in itertools.product(ACTIVATIONS, AGGREGATIONS)
+    ]
+    population = Population.from_genes(3, 1, genomes, dtype)
+    kind = np.uint32 if dtype is np.float32 else np.uint64
+    bits = np.array([np.nan, np.inf], dtype).view(kind)
+    sign = kind(1) << kind(8 * bits.itemsize - 1)
+    odd = np.array([bits[0] | sign, bits[0] | kind(5), bits[1] | kind(1)]).view(dtype)
+    rows = list(itertools.product([1.0, np.inf, -np.inf, np.nan, *odd], repeat=3))
+    x = np.array(rows, dtype)
+    expected = evonet.compile(population, backend="reference")(x)
+    nans = expected[np.isnan(expected)]
+    assert len(nans) > 1000
+    assert set(nans.view(kind).tolist()) == {int(bits[0])}
+    for simd in LEVELS:
+        monkeypatch.setenv("EVONET_SIMD", simd)
+        network = evonet.compile(population, backend="cpu")
+        for size in (1, 6, len(x)):
+            assert_same_bits(network(x[:size]), expected[:, :size])
+
+
 def test_repeated_calls_give_the_same_bits() -> None:
     x = mixed_samples((131, 3), np.float32)
     network = evonet.compile(mixed_population(250, np.float32), threads=3, on_cycle="zero")
