@@ -15,6 +15,10 @@ Forward = Callable[[npt.NDArray[Any]], npt.NDArray[Any]]
 """Maps contiguous samples [B, I] or [P, B, I] of the schedule's type to [P, B, O]."""
 
 
+Loss = Callable[[npt.NDArray[Any], npt.NDArray[Any], int], npt.NDArray[Any]]
+"""Maps such samples, targets [B, O] and the id of a loss to the loss of each genome, [P]."""
+
+
 class Backend(Protocol):
     """One way to run schedules."""
 
@@ -27,3 +31,6 @@ class Backend(Protocol):
 
     def forward(self, schedule: Schedule, threads: int) -> Forward:
         """Prepares the feed-forward pass of a schedule."""
+
+    def loss(self, schedule: Schedule, threads: int) -> Loss:
+        """Prepares the feed-forward pass with a loss behind it."""
