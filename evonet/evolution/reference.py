@@ -185,12 +185,12 @@ def connection_distance(a: Genes, b: Genes, rules: Rules) -> np.floating[Any]:
             (b.innovation, j, a.innovation),
         )
     )
-    disjoint = len(a.innovation) + len(b.innovation) - 2 * len(i) - excess
+    unmatched = len(a.innovation) + len(b.innovation) - 2 * len(i)
     flipped = a.enabled[i] != b.enabled[j]
     apart = np.abs(a.weight[i] - b.weight[j])
     apart = apart + np.where(flipped, real(rules["enable_penalty"]), real(0))
-    total = in_order(apart * real(rules["weight"])) + real(rules["disjoint"]) * real(disjoint)
-    total = total + real(rules["excess"]) * real(excess)
+    total = in_order(apart * real(rules["weight"])) + real(rules["disjoint"]) * real(unmatched)
+    total = total + (real(rules["excess"]) - real(rules["disjoint"])) * real(excess)
     return real(0) if larger == 0 else total / real(larger)
 
 

@@ -5,6 +5,7 @@
 #include "distance.h"
 #include "first_genome.h"
 #include "native/evolution.h"
+#include "native/simd.h"
 
 EVONET_NAMESPACE_BEGIN
 
@@ -22,24 +23,31 @@ void first_one(Child<T>& child, const FirstPlan& plan, const GenomeRules<T>& rul
   make_first_genome(child, plan, rules, Draws{random.seed, random.generation, index});
 }
 
+inline int dictionary_slots_of(int num_words) { return dictionary_slots(num_words); }
+
 template <class T>
-void build_index_of(const Standard<T>& standard) {
-  build_index(standard);
+void add_standard_to(Standards<T>& standards, const Genome<T>& genome) {
+  add_standard(standards, genome);
 }
 
 template <class T>
-T distance_of(const Standard<T>& a, const Genome<T>& b, const DistanceRules<T>& rules, T limit) {
-  return distance(a, b, rules, limit);
+void measure(const Standards<T>& standards, const Genome<T>& genome, const DistanceRules<T>& rules,
+             int* words, T* distances) {
+  using V = Vector<T, kStandards>;
+  int* const link_words = words + genome.num_nodes;
+  look_up(standards, genome, words, link_words);
+  for (int lane = 0; lane < standards.count; lane += kLanes<T, kStandards>) {
+    store(distances + lane, distances_to<V>(standards, lane, genome, words, link_words, rules));
+  }
 }
-
-inline int index_slots_of(int num_conns) { return index_slots(num_conns); }
 
 inline int64_t cycle_scratch_of(int64_t num_nodes, int64_t num_conns) {
   return cycle_scratch(num_nodes, num_conns);
 }
 
 template <class T>
-constexpr EvolutionKernels<T> kEvolution = {&cycle_scratch_of, &breed_one<T>,      &first_one<T>,
-                                            &index_slots_of,   &build_index_of<T>, &distance_of<T>};
+constexpr EvolutionKernels<T> kEvolution = {&cycle_scratch_of,   &breed_one<T>,
+                                            &first_one<T>,       &dictionary_slots_of,
+                                            &add_standard_to<T>, &measure<T>};
 
 EVONET_NAMESPACE_END
