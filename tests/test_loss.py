@@ -105,6 +105,14 @@ def test_outputs_too_many_for_one_go_are_scored_in_parts() -> None:
     assert found.tolist() == alone
 
 
+def test_squared_errors_have_more_digits_than_a_float() -> None:
+    population = make_population(60, 2, np.float32)
+    x, targets = make_examples(50, 2)
+    network = evonet.compile(population)
+    exact = ((network(x).astype(np.float64) - targets.astype(np.float32)) ** 2).sum(axis=(1, 2))
+    np.testing.assert_allclose(network.loss(x, targets), exact, rtol=1e-13)
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_answers_that_are_not_numbers_are_misses_and_make_losses_nan(dtype: Any) -> None:
     genomes: list[Any] = [

@@ -16,7 +16,10 @@ Forward = Callable[[npt.NDArray[Any]], npt.NDArray[Any]]
 
 
 Loss = Callable[[npt.NDArray[Any], npt.NDArray[Any], int], npt.NDArray[Any]]
-"""Maps such samples, targets [B, O] and the id of a loss to the loss of each genome, [P]."""
+"""Maps such samples, targets [B, O] and the id of a loss to the loss of each genome.
+
+It comes as [P, 2], a sum and what its roundings left out; both together have twice the digits.
+"""
 
 
 class Backend(Protocol):

@@ -67,7 +67,7 @@ class CpuBackend:
         num_genomes, dtype = schedule.num_genomes, schedule.dtype
 
         def loss(x: npt.NDArray[Any], targets: npt.NDArray[Any], which: int) -> npt.NDArray[Any]:
-            out = np.empty(num_genomes, dtype)
+            out = np.empty((num_genomes, 2), dtype)
             kernel.loss(x, targets, which, out)
             return out
 

@@ -25,23 +25,35 @@ struct SampleColumns {
   }
 };
 
-// y and targets are [B, O].
+// y and targets are [B, O]; out is the sum and its rest.
 template <class T>
-T loss_rows(int loss, const T* y, const T* targets, int64_t num_samples, int64_t num_outputs) {
+void loss_rows(int loss, const T* y, const T* targets, int64_t num_samples, int64_t num_outputs,
+               T* out) {
   using V = Vector<T, kLossLanes>;
   constexpr int kCount = kLanes<T, kLossLanes>;
-  T lanes[kLossLanes] = {};
+  LossSum<V> lanes[kLossLanes / kCount] = {};
   for (int64_t begin = 0; begin < num_samples; begin += kCount) {
-    const V terms = sample_loss<V>(loss, static_cast<int>(num_outputs),
-                                   SampleColumns<T, V>{y, begin, num_samples, num_outputs},
-                                   SampleColumns<T, V>{targets, begin, num_samples, num_outputs});
-    T* const sums = lanes + begin % kLossLanes;
-    for (int i = 0; i < kCount && begin + i < num_samples; ++i) sums[i] += terms[i];
+    const SampleColumns<T, V> output{y, begin, num_samples, num_outputs};
+    const SampleColumns<T, V> target{targets, begin, num_samples, num_outputs};
+    LossSum<V>& lane = lanes[begin % kLossLanes / kCount];
+    const LossSum<V> more =
+        add_losses(lane, sample_loss<V>(loss, static_cast<int>(num_outputs), output, target));
+    for (int i = 0; i < kCount; ++i) {
+      if (begin + i >= num_samples) break;
+      lane.sum[i] = more.sum[i];
+      lane.rest[i] = more.rest[i];
+    }
+  }
+  LossSum<T> totals[kLossLanes];
+  for (int i = 0; i < kLossLanes; ++i) {
+    totals[i] = {lanes[i / kCount].sum[i % kCount], lanes[i / kCount].rest[i % kCount]};
   }
   for (int half = kLossLanes / 2; half > 0; half /= 2) {
-    for (int i = 0; i < half; ++i) lanes[i] += lanes[i + half];
+    for (int i = 0; i < half; ++i) totals[i] = add_losses(totals[i], totals[i + half]);
   }
-  return canonical(lanes[0]);
+  const LossSum<T> total = finish_loss(totals[0]);
+  out[0] = total.sum;
+  out[1] = total.rest;
 }
 
 EVONET_NAMESPACE_END

@@ -85,7 +85,7 @@ class Forward {
   using Samples = nb::ndarray<const T, nb::c_contig, nb::device::cpu>;
   using Outputs = nb::ndarray<T, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
   using Targets = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-  using Losses = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+  using Losses = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
   using Slots = nb::ndarray<const int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
   Forward(int64_t num_inputs, int64_t num_outputs, In<int64_t> node_start, In<T> bias,
@@ -150,8 +150,8 @@ class Forward {
               const int64_t end = std::min((task + 1) * per_task, part.num_genomes);
               for (int64_t g = task * per_task; g < end; ++g) {
                 if (interrupt.requested()) return;
-                out.data()[begin + g] = kernels_.loss(loss, y.data.get() + g * size, targets.data(),
-                                                      num_samples, schedule_.num_outputs);
+                kernels_.loss(loss, y.data.get() + g * size, targets.data(), num_samples,
+                              schedule_.num_outputs, out.data() + 2 * (begin + g));
               }
             },
             python_signal);
@@ -244,7 +244,8 @@ void bind_forward(nb::module_& m, const char* name) {
       .def("__call__", &Forward<T>::operator(), "x"_a.noconvert(), "y"_a.noconvert(),
            "Evaluates x [B, I] or [P, B, I] into y [P, B, O].")
       .def("loss", &Forward<T>::loss, "x"_a.noconvert(), "targets"_a.noconvert(), "loss"_a,
-           "out"_a.noconvert(), "The loss of every genome against targets [B, O], into out [P].");
+           "out"_a.noconvert(),
+           "The loss of every genome against targets [B, O], into out [P, 2]: sum and rest.");
 }
 
 template <class T>
