@@ -1,0 +1,209 @@
+"""Compiles kernels with NVRTC and keeps the results.
+
+CuPy would compile too, but always flushes denormals to zero, asks the GPU for its architecture, and
+does not notice a changed header. So NVRTC is called here, with our flags, for any architecture,
+with or without a GPU; CuPy then loads the file.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import os
+import re
+import tempfile
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from evonet.errors import CompileError
+from evonet.resources import resource_folder
+
+# IEEE arithmetic: a fused multiply-add where the source says so and nowhere else, denormals kept,
+# division and square root rounded correctly.
+FLAGS: Final = (
+    "-std=c++17",
+    "--fmad=false",
+    "--ftz=false",
+    "--prec-div=true",
+    "--prec-sqrt=true",
+)
+_INCLUDE: Final = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
+
+
+def cubin(kernel: str, defines: Mapping[str, int | str], arch: str) -> Path:
+    """Finds a compiled kernel in the cache, or compiles it.
+
+    An entry is named by everything that it depends on: all sources that the kernel includes, flags,
+    defines, architecture and NVRTC. It is written at once or not at all, so processes may share the
+    cache; one whose checksum is wrong is compiled again.
+
+    Args:
+        kernel: Name of a .cu file in kernels/, without the ending.
+        defines: Macros and their values.
+        arch: Architecture of the GPU, such as "sm_86".
+
+    Returns:
+        The path of a cubin, for `cupy.RawModule(path=...)`.
+
+    Raises:
+        CompileError: NVRTC is missing or refuses the kernel.
+    """
+    options = compile_options(defines, arch)
+    key = _key(kernel, options)
+    folder = _writable_cache()
+    entry = folder / f"{kernel}-{arch}-{key}.cubin"
+    seal = entry.with_suffix(".sha256")
+    if not _is_intact(entry, seal):
+        image = compile_kernel(kernel, defines, arch)
+        _write(seal, hashlib.sha256(image).hexdigest().encode())
+        _write(entry, image)
+    return entry
+
+
+def compile_kernel(kernel: str, defines: Mapping[str, int | str], arch: str) -> bytes:
+    """Compiles a kernel, whether it is in the cache or not; see `cubin`."""
+    return _compile(kernel, compile_options(defines, arch))[0]
+
+
+def compile_ptx(kernel: str, defines: Mapping[str, int | str], arch: str) -> str:
+    """The PTX on the way to a cubin, to be read by people and tests; see `cubin`."""
+    return _compile(kernel, compile_options(defines, arch))[1]
+
+
+def compile_options(defines: Mapping[str, int | str], arch: str) -> tuple[str, ...]:
+    """Everything that NVRTC is told, but the folder of the headers."""
+    macros = tuple(f"-D{name}={value}" for name, value in sorted(defines.items()))
+    return (*FLAGS, f"-arch={arch}", *macros)
+
+
+def kernel_sources(kernel: str) -> dict[str, str]:
+    """All files that a kernel consists of, by name: itself, then what it includes.
+
+    Raises:
+        CompileError: A file is missing.
+    """
+    folder = resource_folder("kernels")
+    sources: dict[str, str] = {}
+    names = [f"{kernel}.cu"]
+    while names:
+        name = names.pop()
+        if name in sources:
+            continue
+        try:
+            sources[name] = (folder / name).read_text(encoding="utf-8")
+        except OSError as error:
+            raise CompileError(
+                f"cannot read {folder / name}: {error}. Reinstall evonet."
+            ) from error
+        names += _INCLUDE.findall(sources[name])
+    return sources
+
+
+def cache_folder() -> Path:
+    """Where compiled kernels are kept: $EVONET_CACHE, or evonet/ in the user's cache."""
+    chosen = os.environ.get("EVONET_CACHE")
+    if chosen:
+        return Path(chosen)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "evonet"
+
+
+def _compile(kernel: str, options: tuple[str, ...]) -> tuple[bytes, str]:
+    nvrtc = load_nvrtc()
+    sources = kernel_sources(kernel)
+    folder = resource_folder("kernels")
+    program = nvrtc.createProgram(sources[f"{kernel}.cu"], f"{kernel}.cu", (), ())
+    try:
+        nvrtc.compileProgram(program, (*options, f"-I{folder}"))
+        return bytes(nvrtc.getCUBIN(program)), _text(nvrtc.getPTX(program))
+    except nvrtc.NVRTCError as error:
+        log = _text(nvrtc.getProgramLog(program)).strip()
+        raise CompileError(
+            f"NVRTC {nvrtc_version()} cannot compile {kernel}.cu ({' '.join(options)}): "
+            f"{error}\n{log}",
+            log,
+        ) from error
+    finally:
+        nvrtc.destroyProgram(program)
+
+
+def load_nvrtc() -> Any:
+    """Imports CuPy's binding of NVRTC.
+
+    Raises:
+        CompileError: CuPy or NVRTC is not installed; says what to install.
+    """
+    try:
+        from cupy.cuda import nvrtc
+
+        nvrtc.getVersion()
+    except (ImportError, OSError, RuntimeError) as error:
+        raise CompileError(
+            f"cannot compile kernels: {error}. Install CuPy and NVRTC with "
+            "pip install 'evonet-gpu[cuda13]', or [cuda12] for an older driver."
+        ) from error
+    return nvrtc
+
+
+@functools.cache
+def nvrtc_version() -> str:
+    """The version of NVRTC, such as "13.0"."""
+    major, minor = load_nvrtc().getVersion()
+    return f"{major}.{minor}"
+
+
+def _key(kernel: str, options: tuple[str, ...]) -> str:
+    digest = hashlib.sha256()
+    for part in (
+        nvrtc_version(),
+        *options,
+        *(t for s in kernel_sources(kernel).items() for t in s),
+    ):
+        digest.update(part.encode() + b"\0")
+    return digest.hexdigest()[:24]
+
+
+def _is_intact(entry: Path, seal: Path) -> bool:
+    try:
+        return hashlib.sha256(entry.read_bytes()).hexdigest().encode() == seal.read_bytes()
+    except OSError:
+        return False
+
+
+def _write(path: Path, content: bytes) -> None:
+    handle, name = tempfile.mkstemp(dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        os.replace(name, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(name)
+        raise
+
+
+def _writable_cache() -> Path:
+    folder = cache_folder()
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return folder
+    except OSError as error:
+        return _temporary_cache(str(folder), str(error))
+
+
+@functools.cache
+def _temporary_cache(folder: str, reason: str) -> Path:
+    warnings.warn(
+        f"evonet cannot keep compiled kernels in {folder}: {reason}. They are compiled anew by "
+        "every process; set EVONET_CACHE to a folder that can be written.",
+        RuntimeWarning,
+        stacklevel=4,
+    )
+    return Path(tempfile.mkdtemp(prefix="evonet-"))
+
+
+def _text(found: bytes | str) -> str:
+    return found.decode(errors="replace") if isinstance(found, bytes) else found
