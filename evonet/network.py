@@ -7,13 +7,13 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from evonet.backends import resolve_backend
+from evonet.backends import MAPPINGS, DeviceForward, Mapping, resolve_backend
+from evonet.backends.device_arrays import is_on_gpu
 from evonet.errors import OptionError, ShapeError, check_option
 from evonet.population import Population
 from evonet.schedule import OnCycle, Schedule, check_threads
 
 KINDS = ("feedforward",)
-MAPPINGS = ("auto",)
 
 
 class Network:
@@ -25,12 +25,20 @@ class Network:
         kind: "feedforward".
     """
 
-    def __init__(self, schedule: Schedule, backend: str, kind: str, threads: int) -> None:
+    def __init__(
+        self,
+        schedule: Schedule,
+        backend: str,
+        kind: str,
+        threads: int,
+        mapping: Mapping = "auto",
+    ) -> None:
         self.schedule = schedule
         self.kind = kind
         self._backend = resolve_backend(backend)
         self.backend = self._backend.name
-        self._forward = self._backend.forward(schedule, threads)
+        self._forward = self._backend.forward(schedule, threads, mapping)
+        self._device = self._forward if isinstance(self._forward, DeviceForward) else None
         self._dtype = schedule.dtype
         self._num_genomes = schedule.num_genomes
         self._num_inputs = schedule.num_inputs
@@ -55,16 +63,16 @@ class Network:
         """The type of all values, float32 or float64."""
         return self._dtype
 
-    def __call__(
-        self, x: npt.ArrayLike, out: Literal["host", "device"] = "host"
-    ) -> npt.NDArray[Any]:
+    def __call__(self, x: Any, out: Literal["host", "device"] = "host") -> Any:
         """Evaluates every network on every sample.
 
         Args:
             x: [B, I] the same samples for all genomes, or [P, B, I] samples of
-                each genome's own.
-            out: Where the result should be. The CPU backends have only one
-                memory, so both give a NumPy array.
+                each genome's own. On the backend "cuda" also an array of any
+                library on a GPU, through DLPack or `__cuda_array_interface__`.
+            out: Where the result should be: "device" leaves it on the GPU, as a
+                CuPy array that other libraries take through DLPack. The CPU
+                backends have only one memory, so both give a NumPy array.
 
         Returns:
             [P, B, O], a new array.
@@ -72,27 +80,49 @@ class Network:
         Raises:
             ShapeError: x has neither shape, or holds something but real numbers.
             OptionError: out is neither.
+            DeviceMemoryError: A GPU has too little memory for a single genome.
+            DeviceError: A GPU failed.
         """
         if type(out) is not str or out != "host":
             _check_out(out)
-        found = x if type(x) is np.ndarray else _read(x)
+        found = x if type(x) is np.ndarray else self._read(x)
         if found.dtype.kind not in "biuf":
             # NumPy would parse text, drop imaginary parts and turn None into NaN without a word.
             raise ShapeError(f"x must be an array of real numbers, found {found.dtype}.")
-        samples = np.asarray(found, self._dtype, order="C")
-        if not samples.flags.aligned:
-            samples = samples.copy()
-        if samples.ndim == 2:
-            fits = samples.shape[1] == self._num_inputs
+        if found.ndim == 2:
+            fits = found.shape[1] == self._num_inputs
         else:
             fits = (
-                samples.ndim == 3
-                and samples.shape[0] == self._num_genomes
-                and samples.shape[2] == self._num_inputs
+                found.ndim == 3
+                and found.shape[0] == self._num_genomes
+                and found.shape[2] == self._num_inputs
             )
         if not fits:
-            raise ShapeError(self._shape_fault(samples.shape))
+            raise ShapeError(self._shape_fault(found.shape))
+        samples = self._on_host(found) if isinstance(found, np.ndarray) else found
+        if out == "device" and self._device is not None:
+            return self._device.on_device(samples)
         return self._forward(samples)
+
+    def _read(self, x: Any) -> Any:
+        """Makes an array of x: a NumPy array, or one of the backend's own memory."""
+        if is_on_gpu(x):
+            if self._device is None:
+                raise ShapeError(
+                    f"x is a {type(x).__name__} on a GPU, and backend={self.backend!r} reads the "
+                    "host's memory. Copy it first: x.get() in CuPy, x.cpu() in PyTorch."
+                )
+            return self._device.adopt(x)
+        try:
+            if hasattr(x, "__dlpack__") and not hasattr(x, "__array__"):
+                return np.from_dlpack(x)
+            return np.asarray(x)
+        except (TypeError, ValueError, BufferError) as error:
+            raise ShapeError(f"x must be an array of real numbers: {error}") from error
+
+    def _on_host(self, found: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        samples = np.asarray(found, self._dtype, order="C")
+        return samples if samples.flags.aligned else samples.copy()
 
     def _shape_fault(self, found: tuple[int, ...]) -> str:
         message = (
@@ -113,13 +143,6 @@ class Network:
         return f"Network({self.kind}, backend={self.backend!r}, {self.schedule!r})"
 
 
-def _read(x: npt.ArrayLike) -> npt.NDArray[Any]:
-    try:
-        return np.asarray(x)
-    except (TypeError, ValueError) as error:
-        raise ShapeError(f"x must be an array of real numbers: {error}") from error
-
-
 def _check_out(out: object) -> None:
     if not isinstance(out, str):
         raise OptionError(
@@ -132,8 +155,8 @@ def _check_out(out: object) -> None:
 def compile(
     population: Population,
     kind: Literal["feedforward"] = "feedforward",
-    backend: Literal["auto", "cpu", "reference"] = "auto",
-    mapping: Literal["auto"] = "auto",
+    backend: Literal["auto", "cuda", "cpu", "reference"] = "auto",
+    mapping: Mapping = "auto",
     dtype: npt.DTypeLike | None = None,
     threads: int = 0,
     on_cycle: OnCycle = "error",
@@ -144,9 +167,12 @@ def compile(
         population: P genomes.
         kind: How nodes see each other: "feedforward" evaluates every node once
             per call, after all nodes that it reads.
-        backend: "cpu" is the compiled extension, "reference" plain NumPy with
-            the same bits; "auto" takes the fastest that works here.
-        mapping: How work is laid out over threads; "auto" lets evonet choose.
+        backend: "cuda" is an NVIDIA GPU, "cpu" the compiled extension, "reference"
+            plain NumPy, all with the same bits; "auto" takes the first that works
+            here. Without a usable GPU "cuda" warns once and runs on the processor.
+        mapping: How work is laid out over the threads of a GPU: "levels" gives one
+            to each node and sample of a level, "samples" one to each genome and
+            four samples; "auto" lets a cost model choose. Results never depend on it.
         dtype: float32 or float64; None keeps the population's own.
         threads: Threads to use; 0 for all available. Results never depend on it.
         on_cycle: "error" refuses genomes with a cycle, "zero" leaves every node
@@ -170,4 +196,4 @@ def compile(
     if dtype is not None:
         population = population.astype(dtype)
     schedule = resolve_backend(backend).build_schedule(population, on_cycle, threads)
-    return Network(schedule, backend, kind, threads)
+    return Network(schedule, backend, kind, threads, mapping)

@@ -13,7 +13,7 @@ from evonet.native import require_native
 from evonet.schedule import build_schedule
 
 if TYPE_CHECKING:
-    from evonet.backends.base import Forward
+    from evonet.backends.base import Forward, Mapping
     from evonet.population import Population
     from evonet.schedule import OnCycle, Schedule
 
@@ -48,7 +48,7 @@ class CpuBackend:
         """Compiles genomes in parallel; see `evonet.schedule.build_schedule`."""
         return build_schedule(population, on_cycle=on_cycle, threads=threads, native=True)
 
-    def forward(self, schedule: Schedule, threads: int) -> Forward:
+    def forward(self, schedule: Schedule, threads: int, mapping: Mapping = "auto") -> Forward:
         """Binds the schedule's arrays once, so that a call costs microseconds."""
         make = self._native.Forward32 if schedule.dtype == np.float32 else self._native.Forward64
         kernel = make(

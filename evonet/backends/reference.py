@@ -11,7 +11,7 @@ from evonet.backends.reference_functions import activate, aggregate, preactivati
 from evonet.schedule import build_schedule
 
 if TYPE_CHECKING:
-    from evonet.backends.base import Forward
+    from evonet.backends.base import Forward, Mapping
     from evonet.population import Population
     from evonet.schedule import OnCycle, Schedule
 
@@ -25,7 +25,7 @@ class ReferenceBackend:
         """Compiles genomes in Python; threads make no difference here."""
         return build_schedule(population, on_cycle=on_cycle, native=False)
 
-    def forward(self, schedule: Schedule, threads: int) -> Forward:
+    def forward(self, schedule: Schedule, threads: int, mapping: Mapping = "auto") -> Forward:
         """Returns a function that walks every schedule node by node."""
 
         def forward(x: npt.NDArray[Any]) -> npt.NDArray[Any]:

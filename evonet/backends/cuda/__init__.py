@@ -1,0 +1,13 @@
+"""The GPU backend. CuPy is imported by the first use, never by this package's import.
+
+survey     finds the GPUs that work, or says what is missing
+device     the seam: all that is asked of CuPy
+layout     what a kernel sees of a schedule
+plan       the cost model: which kernel, how many threads
+arguments  what a kernel is called with
+compiler   NVRTC and the cache of compiled kernels
+samples    samples that are on a GPU already
+share      one GPU's part of a population, in pieces where memory is short
+shares     who gets which part
+forward    the pass over all of them
+"""

@@ -1,0 +1,161 @@
+"""One GPU's share of a population: uploaded once, or run piece by piece where memory is short."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evonet.backends.cuda.arguments import forward_arguments
+from evonet.backends.cuda.layout import pack_schedule
+from evonet.backends.cuda.plan import LaunchPlan, Workload, plan_forward
+from evonet.errors import DeviceMemoryError
+
+if TYPE_CHECKING:
+    from evonet.backends.base import Mapping
+    from evonet.backends.cuda.device import Device, DeviceArray
+    from evonet.schedule import Schedule
+
+
+class Share:
+    """The genomes [begin, end) of a schedule, on one GPU.
+
+    Out of memory, a share forgets what it has uploaded and goes on with half as many genomes at
+    a time. Genomes never see each other, so the results do not depend on it.
+    """
+
+    def __init__(
+        self, device: Device, schedule: Schedule, begin: int, end: int, mapping: Mapping
+    ) -> None:
+        self.device = device
+        self.begin = begin
+        self.end = end
+        self._schedule = schedule
+        self._mapping = mapping
+        self._uploaded: dict[str, DeviceArray] | None = None  # of all genomes, if they fit
+        self._piece = end - begin  # genomes at a time, for as many samples as:
+        self._short_from = 0  # samples at which memory ran short; 0 if it never did
+        self._plans: dict[tuple[int, int, int, bool], tuple[Workload, LaunchPlan]] = {}
+        self._one_at_a_time = threading.Lock()
+
+    def run_to_end(self, x: Any, y: Any) -> None:
+        """Like `run`, and waits until all is done."""
+        self.run(x, y)
+        self.device.finish()
+
+    def run(self, x: Any, y: Any) -> None:
+        """Computes this share's part of the outputs.
+
+        Args:
+            x: [B, I] or [P, B, I] contiguous samples of the schedule's type, on the host or any
+                GPU.
+            y: [P, B, O] outputs, on the host or any GPU.
+
+        Raises:
+            DeviceMemoryError: Not even one genome fits.
+            DeviceError: The GPU failed.
+        """
+        with self._one_at_a_time:
+            num_samples = x.shape[-2]
+            is_short = 0 < self._short_from <= num_samples
+            piece = self._piece if is_short else self.end - self.begin
+            shared = _SharedSamples(self.device, x) if x.ndim == 2 else None
+            begin, tried = self.begin, False
+            while begin < self.end:
+                end = min(begin + piece, self.end)
+                fault = self._try_piece(begin, end, x, y, shared)
+                if fault is None:
+                    begin, tried = end, False
+                    continue
+                self.forget()
+                if end - begin == 1 and tried:
+                    raise DeviceMemoryError(
+                        f"{fault} Genome {begin} alone does not fit with {num_samples} samples: "
+                        "pass fewer samples at a time, or free memory on that GPU."
+                    )
+                tried = end - begin == 1  # once more, now that everything is forgotten
+                piece = (end - begin + 1) // 2
+                self._piece, self._short_from = piece, max(1, num_samples)
+
+    def forget(self) -> None:
+        """Frees what is uploaded; the next call uploads it again."""
+        self._uploaded = None
+        self.device.release_memory()
+
+    def _try_piece(
+        self, begin: int, end: int, x: Any, y: Any, shared: _SharedSamples | None
+    ) -> str | None:
+        """Runs some genomes; returns what the GPU said if memory ran short."""
+        try:
+            self._run_piece(begin, end, x, y, shared)
+        except DeviceMemoryError as error:
+            if shared is not None:
+                shared.forget()
+            return str(error)  # and not the error, whose frames keep arrays alive
+        return None
+
+    def _run_piece(
+        self, begin: int, end: int, x: Any, y: Any, shared: _SharedSamples | None
+    ) -> None:
+        device, dtype = self.device, self._schedule.dtype
+        arrays = self._upload(begin, end)
+        samples = shared.here() if shared else _bring(device, x[begin:end])
+        work, plan = self._plan(begin, end, x.shape[-2], shared is not None)
+        is_here = not isinstance(y, np.ndarray) and y.device.id == device.index
+        outputs = y[begin:end] if is_here else device.empty(y[begin:end].shape, dtype)
+        num_scratch = plan.scratch_nbytes // dtype.itemsize
+        scratch = device.empty((num_scratch,), dtype) if num_scratch else None
+        device.launch(
+            plan.kernel,
+            plan.defines,
+            plan.grid,
+            plan.block,
+            forward_arguments(plan, work, arrays, samples, outputs, scratch),
+            plan.shared_mem,
+        )
+        if isinstance(y, np.ndarray):
+            device.download(outputs, y[begin:end])
+        elif not is_here:
+            device.copy(outputs, y[begin:end])
+
+    def _upload(self, begin: int, end: int) -> dict[str, DeviceArray]:
+        if (begin, end) != (self.begin, self.end):
+            return self._send(begin, end)
+        if self._uploaded is None:
+            self._uploaded = self._send(begin, end)
+        return self._uploaded
+
+    def _send(self, begin: int, end: int) -> dict[str, DeviceArray]:
+        packed = pack_schedule(self._schedule, begin, end)
+        return {name: self.device.upload(array) for name, array in packed.items()}
+
+    def _plan(
+        self, begin: int, end: int, num_samples: int, shared_x: bool
+    ) -> tuple[Workload, LaunchPlan]:
+        key = (begin, end, num_samples, shared_x)
+        if key not in self._plans:
+            work = Workload.of(self._schedule, begin, end, num_samples, shared_x)
+            self._plans[key] = work, plan_forward(work, self.device.limits, self._mapping)
+        return self._plans[key]
+
+
+class _SharedSamples:
+    """Samples that all genomes see, brought to a GPU when they are first needed."""
+
+    def __init__(self, device: Device, x: Any) -> None:
+        self._device = device
+        self._x = x
+        self._here: DeviceArray | None = None
+
+    def here(self) -> DeviceArray:
+        if self._here is None:
+            self._here = _bring(self._device, self._x)
+        return self._here
+
+    def forget(self) -> None:
+        self._here = None
+
+
+def _bring(device: Device, x: Any) -> DeviceArray:
+    return device.upload(x) if isinstance(x, np.ndarray) else device.bring(x)
