@@ -5,8 +5,9 @@
 // memory, or in global memory if a genome is too large for that. Sums run in link order, never by
 // atomics, so the bits do not depend on timing.
 //
-// REAL: float or double. WIDE_TEAM: a team is a block. GLOBAL_VALUES: values in global memory.
-// The size of a team and the tile are powers of two, and a team is at least as large as the tile.
+// REAL: float or double. WIDE_TEAM: a team is a block. GLOBAL_VALUES: values in global memory;
+// teams then take genomes in turn. The size of a team and the tile are powers of two, and a team is
+// at least as large as the tile.
 #include "cuda_schedule.h"
 
 using namespace evonet;
@@ -27,58 +28,62 @@ __device__ __forceinline__ void team_barrier(int team_size) {
 }
 
 extern "C" __global__ void __launch_bounds__(MOST_THREADS)
-    forward_levels(int num_genomes, int num_inputs, int num_outputs, int shared_x,
-                   long long num_samples, int team_size, int tile, long long team_values,
-                   const long long* __restrict__ node_start,
+    forward_levels(int num_genomes, int num_inputs, int num_outputs, int shared_x, int num_samples,
+                   int team_size, int tile, long long team_values,
                    const long long* __restrict__ unit_start,
+                   const long long* __restrict__ node_start,
                    const long long* __restrict__ level_start, const int* __restrict__ level_end,
-                   const uint4* __restrict__ nodes, const uint4* __restrict__ links,
+                   const int* __restrict__ node_unit, const uint4* __restrict__ units,
                    const int* __restrict__ output_slot, const REAL* __restrict__ x,
                    REAL* __restrict__ y, REAL* scratch) {
   const int block_teams = blockDim.x / team_size, block_team = threadIdx.x / team_size;
   const int thread = threadIdx.x & (team_size - 1), sample = thread & (tile - 1);
   const int first = thread / tile, step = team_size / tile;  // over nodes, inputs, outputs
+  const int first_team = blockIdx.x * block_teams + block_team;
 #if GLOBAL_VALUES
-  REAL* values = scratch + (blockIdx.x * (long long)block_teams + block_team) * team_values;
+  REAL* values = scratch + first_team * team_values;
 #else
   extern __shared__ uint4 shared[];
   REAL* values = reinterpret_cast<REAL*>(shared) + block_team * int(team_values);
 #endif
   const Column<REAL, 1> column{reinterpret_cast<char*>(values + sample), tile * int(sizeof(REAL))};
 
-  const long long num_tiles = (num_samples + tile - 1) / tile;
-  const long long num_teams = num_genomes * num_tiles;
-  for (long long team = blockIdx.x * (long long)block_teams + block_team; team < num_teams;
-       team += gridDim.x * (long long)block_teams) {
-    const long long genome = team / num_tiles;
-    const long long b = (team - genome * num_tiles) * tile + sample;
+  const int num_tiles = (num_samples - 1) / tile + 1, num_teams = num_genomes * num_tiles;
+#if GLOBAL_VALUES
+  for (int team = first_team; team < num_teams; team += gridDim.x * block_teams) {
+#else
+  if (const int team = first_team; team < num_teams) {
+#endif
+    const int genome = team / num_tiles, b = (team - genome * num_tiles) * tile + sample;
     const bool inside = b < num_samples;
 
-    const REAL* const x_row = x + ((shared_x ? 0 : genome * num_samples) + b) * num_inputs;
-    for (int i = first; i < num_inputs; i += step) {
-      column.at(i) = {{inside ? x_row[i] : REAL(0)}};
-    }
+    const REAL* const in = x + ((shared_x ? 0 : (long long)genome * num_samples) + b) * num_inputs;
+    for (int i = first; i < num_inputs; i += step) column.one(i, 0) = inside ? in[i] : REAL(0);
     team_barrier(team_size);
 
-    const uint4* const genome_links = links + unit_start[genome];
-    const long long first_node = node_start[genome], last_level = level_start[genome + 1];
-    int begin = 0;
-    for (long long level = level_start[genome]; level < last_level; ++level) {
-      const int end = level_end[level];
+    const uint4* const genome_units = units + unit_start[genome];
+    const int* const genome_nodes = node_unit + node_start[genome];
+    const int* level = level_end + level_start[genome];
+    const int* const last_level = level_end + level_start[genome + 1];
+    for (int begin = 0; level < last_level; ++level) {
+      const int end = *level;
       for (int node = begin + first; node < end; node += step) {
-        const PackedNode<REAL> packed = load_node<REAL>(nodes, first_node + node);
-        GlobalLinks<REAL> node_links{genome_links + packed.first_unit};
-        column.at(num_inputs + node) = evaluate_node<REAL, 1>(packed.genes(), node_links, column);
+        const uint4* const unit = genome_units + genome_nodes[node];
+        const NodeHeader<REAL> header = load_header<REAL>(unit);
+        const GlobalLinks<REAL> links{unit + kHeaderUnits<REAL>};
+        evaluate_node<REAL, 1>(header.genes(), links, column, num_inputs + node);
       }
       begin = end;
       team_barrier(team_size);
     }
 
-    REAL* const y_row = y + (genome * num_samples + b) * num_outputs;
+    const int* const slots = output_slot + (long long)genome * num_outputs;
+    REAL* const out = y + ((long long)genome * num_samples + b) * num_outputs;
     for (int o = first; o < num_outputs; o += step) {
-      const int slot = output_slot[genome * num_outputs + o];
-      if (inside) y_row[o] = slot < 0 ? REAL(0) : column.one(slot, 0);
+      if (inside) out[o] = slots[o] < 0 ? REAL(0) : column.one(slots[o], 0);
     }
+#if GLOBAL_VALUES
     team_barrier(team_size);
+#endif
   }
 }

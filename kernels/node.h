@@ -28,15 +28,17 @@ struct NodeGenes {
 // Links come from an object that offers
 //   each(count, visit)        visit(slot, weight) for every link in order, made for speed
 //   one_by_one(count, visit)  the same, made for little code
-//   weight(i), slot(i)        link i, at any time
-// Values offer value(slot), the samples at a slot, and value.one(slot, k), the k-th of them.
+//   anywhere(count)           an object whose weight(i) and slot(i) give link i at any time
+// and each of which may be called once for a node.
+// Values offer value(slot), the samples at a slot, and value.one(slot, k), the k-th of them, to
+// read and to write.
 template <class Fold, class T, int N, class Links, class Values>
 EVONET_FN Samples<T, N> fold_links(Links& links, int32 num_links, Values value) {
   Samples<T, N> folded{};
   bool first = true;
   links.one_by_one(num_links, [&](int32 slot, T weight) {
     const Samples<T, N> v = value(slot);
-#pragma unroll
+    EVONET_UNROLL
     for (int k = 0; k < N; ++k) {
       folded.at[k] =
           first ? Fold::first(weight, v.at[k]) : Fold::next(folded.at[k], weight, v.at[k]);
@@ -52,31 +54,31 @@ EVONET_FN Samples<T, N> sum_links(Links& links, int32 num_links, Values value) {
   Samples<T, N> sum{};
   links.each(num_links, [&](int32 slot, T weight) {
     const Samples<T, N> v = value(slot);
-#pragma unroll
+    EVONET_UNROLL
     for (int k = 0; k < N; ++k) sum.at[k] = agg_sum_next(sum.at[k], weight, v.at[k]);
   });
   return sum;
 }
 
-// One sample after the other: a median needs much code and is rare.
+// One sample after the other, because a median needs much code and many registers and is rare. The
+// node's own slot keeps those that are done.
 template <class T, int N, class Links, class Values>
-EVONET_FN Samples<T, N> median_links(const Links& links, int32 num_links, Values value) {
-  Samples<T, N> medians{};
-#pragma unroll 1
+EVONET_FN Samples<T, N> median_links(Links& stream, int32 num_links, Values value, int32 own) {
+  const auto links = stream.anywhere(num_links);
+  EVONET_KEEP_LOOP
   for (int k = 0; k < N; ++k) {
-    const T median = median_of<T>(
+    value.one(own, k) = median_of<T>(
         num_links, [&](int32 i) { return links.weight(i) * value.one(links.slot(i), k); });
-#pragma unroll
-    for (int j = 0; j < N; ++j) medians.at[j] = j == k ? median : medians.at[j];
   }
-  return medians;
+  return value(own);
 }
 
 template <class T, int N, class Links, class Values>
-EVONET_FN Samples<T, N> join_links(int aggregation, Links& links, int32 num_links, Values value) {
+EVONET_FN Samples<T, N> join_links(int aggregation, Links& links, int32 num_links, Values value,
+                                   int32 own) {
   Samples<T, N> joined;
   if (num_links == 0) {
-#pragma unroll
+    EVONET_UNROLL
     for (int k = 0; k < N; ++k) joined.at[k] = agg_empty<T>(aggregation);
     return joined;
   }
@@ -90,12 +92,12 @@ EVONET_FN Samples<T, N> join_links(int aggregation, Links& links, int32 num_link
     case AGG_MAXABS:
       return fold_links<Fold_maxabs, T, N>(links, num_links, value);
     case AGG_MEDIAN:
-      return median_links<T, N>(links, num_links, value);
+      return median_links<T, N>(links, num_links, value, own);
     default:
       joined = sum_links<T, N>(links, num_links, value);
   }
   if (aggregation == AGG_MEAN) {
-#pragma unroll
+    EVONET_UNROLL
     for (int k = 0; k < N; ++k) {
       joined.at[k] = agg_finish(aggregation, joined.at[k], T(num_links));
     }
@@ -103,16 +105,17 @@ EVONET_FN Samples<T, N> join_links(int aggregation, Links& links, int32 num_link
   return joined;
 }
 
+// Writes the value of the node to its own slot.
 template <class T, int N, class Links, class Values>
-EVONET_FN Samples<T, N> evaluate_node(const NodeGenes<T>& node, Links& links, Values value) {
-  Samples<T, N> z = join_links<T, N>(node.aggregation, links, node.num_links, value);
+EVONET_FN void evaluate_node(const NodeGenes<T>& node, Links& links, Values value, int32 own) {
+  Samples<T, N> z = join_links<T, N>(node.aggregation, links, node.num_links, value, own);
   with_activation(node.activation, [&](auto activation) {
-#pragma unroll
+    EVONET_UNROLL
     for (int k = 0; k < N; ++k) {
       z.at[k] = activation.apply(preactivation(node.bias, node.response, z.at[k]));
     }
   });
-  return z;
+  value(own) = z;
 }
 
 EVONET_NAMESPACE_END

@@ -28,21 +28,20 @@ def forward_arguments(
         y: [P, B, O], to be written.
         scratch: plan.scratch_nbytes of any content, of the schedule's type; None for 0 bytes.
     """
-    team = (np.int32(plan.team_size), np.int32(plan.tile)) if plan.mapping == "levels" else ()
-    levels = (arrays["level_start"], arrays["level_end"]) if plan.mapping == "levels" else ()
+    levels = plan.mapping == "levels"
+    team = (np.int32(plan.team_size), np.int32(plan.tile)) if levels else ()
+    order = ("node_start", "level_start", "level_end", "node_unit") if levels else ()
     return (
         np.int32(work.num_genomes),
         np.int32(work.num_inputs),
         np.int32(work.num_outputs),
         np.int32(work.shared_x),
-        np.int64(work.num_samples),
+        np.int32(work.num_samples),
         *team,
         np.int64(plan.team_values),
-        arrays["node_start"],
         arrays["unit_start"],
-        *levels,
-        arrays["nodes"],
-        arrays["links"],
+        *(arrays[name] for name in order),
+        arrays["units"],
         arrays["output_slot"],
         x,
         y,

@@ -12,6 +12,7 @@ import functools
 import hashlib
 import os
 import re
+import struct
 import tempfile
 import warnings
 from collections.abc import Mapping
@@ -74,7 +75,7 @@ def compile_ptx(kernel: str, defines: Mapping[str, int | str], arch: str) -> str
 
 
 def compile_options(defines: Mapping[str, int | str], arch: str) -> tuple[str, ...]:
-    """Everything that NVRTC is told, but the folder of the headers."""
+    """Everything that NVRTC is told beside the sources."""
     macros = tuple(f"-D{name}={value}" for name, value in sorted(defines.items()))
     return (*FLAGS, f"-arch={arch}", *macros)
 
@@ -112,12 +113,18 @@ def cache_folder() -> Path:
 
 def _compile(kernel: str, options: tuple[str, ...]) -> tuple[bytes, str]:
     nvrtc = load_nvrtc()
-    sources = kernel_sources(kernel)
-    folder = resource_folder("kernels")
-    program = nvrtc.createProgram(sources[f"{kernel}.cu"], f"{kernel}.cu", (), ())
+    headers = kernel_sources(kernel)
+    source = headers.pop(f"{kernel}.cu")
+    # Headers travel as texts: given a folder, NVRTC would look into the current one first.
+    program = nvrtc.createProgram(
+        source,
+        f"{kernel}.cu",
+        tuple(text.encode() for text in headers.values()),
+        tuple(name.encode() for name in headers),
+    )
     try:
-        nvrtc.compileProgram(program, (*options, f"-I{folder}"))
-        return bytes(nvrtc.getCUBIN(program)), _text(nvrtc.getPTX(program))
+        nvrtc.compileProgram(program, options)
+        return _complete(nvrtc.getCUBIN(program)), _text(nvrtc.getPTX(program))
     except nvrtc.NVRTCError as error:
         log = _text(nvrtc.getProgramLog(program)).strip()
         raise CompileError(
@@ -127,6 +134,18 @@ def _compile(kernel: str, options: tuple[str, ...]) -> tuple[bytes, str]:
         ) from error
     finally:
         nvrtc.destroyProgram(program)
+
+
+def _complete(image: bytes) -> bytes:
+    """Gives a cubin its last byte back.
+
+    CuPy 14 takes NVRTC's cubins for texts and drops what it believes to be the terminating zero.
+    That byte is the end of the ELF file's last table, a zero indeed, but tools refuse the rest.
+    """
+    tables = struct.unpack_from("<QQ", image, 32)
+    sizes = struct.unpack_from("<HHHH", image, 54)  # (size of an entry, entries) of each
+    end = max(tables[0] + sizes[0] * sizes[1], tables[1] + sizes[2] * sizes[3])
+    return image + bytes(max(0, end - len(image)))
 
 
 def load_nvrtc() -> Any:

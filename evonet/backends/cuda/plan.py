@@ -31,7 +31,7 @@ SYSTEM_SHARED: Final = 1024  # bytes of each block that CUDA takes for itself
 NARROW_THREADS: Final = 128  # of a block of forward_levels that holds several teams
 MOST_TEAM: Final = 512
 MOST_TILE: Final = 32
-MOST_GRID: Final = 2**31 - 1
+MOST_TEAMS: Final = 2**31 - 2**20  # kernels count them in 32 bits
 
 # Warp instructions, by the SASS of sm_86.
 LINK, LINK_MORE = 3, 1  # a link of one sample, and of each more that a thread has
@@ -83,7 +83,7 @@ def plan_forward(
 
     Raises:
         OptionError: There is no such mapping.
-        DeviceError: The grid would have more blocks than CUDA allows.
+        DeviceError: The workload is too large for one launch.
     """
     check_option("mapping", mapping, MAPPINGS)
     plans = [
@@ -93,10 +93,10 @@ def plan_forward(
         for plan in candidates(work, limits)
     ]
     best = min(plans, key=lambda plan: plan.cycles)
-    if best.grid[0] > MOST_GRID:
+    if max(work.num_genomes * -(-work.num_samples // best.tile), work.num_samples) > MOST_TEAMS:
         raise DeviceError(
-            f"{work.num_genomes} genomes on {work.num_samples} samples need {best.grid[0]} blocks; "
-            f"CUDA allows {MOST_GRID}. Evaluate the samples in parts."
+            f"{work.num_genomes} genomes on {work.num_samples} samples are too much for one launch "
+            f"of {best.kernel}. Evaluate the samples in parts."
         )
     return best
 
@@ -105,12 +105,17 @@ def _samples_plans(work: Workload, limits: DeviceLimits) -> Iterator[LaunchPlan]
     size = work.dtype.itemsize
     widest = 16 // size
     for vector in (widest,) if size == 8 else (4, 2, 1):
-        values = work.max_slots * WARP * vector
+        values = _whole_chunks(work.max_slots * WARP * vector, size)
         if CHUNK + values * size <= limits.shared_per_block_optin:
             yield _plan_samples(work, limits, vector, values, in_global=False)
     if CHUNK + work.max_slots * WARP * size > limits.shared_per_block_optin:
         values = work.max_slots * WARP * widest
         yield _plan_samples(work, limits, widest, values, in_global=True)
+
+
+def _whole_chunks(values: int, size: int) -> int:
+    """Chunks of links must start at a multiple of their size, for every warp."""
+    return -(-values * size // CHUNK) * CHUNK // size
 
 
 def _plan_samples(
