@@ -62,9 +62,9 @@ def make_package(machine: Machine) -> dict[str, ModuleType]:
         driver=driver,
         runtime=runtime,
         Device=lambda index=None: _Device(machine, index),
-        get_current_stream=lambda: _Stream(machine, machine.current),
+        get_current_stream=lambda: Stream(machine, machine.current),
     )
-    pool = _Pool(machine)
+    pool = Pool(machine)
     cupy = _module(
         "cupy",
         __version__="14.2.0",
@@ -140,7 +140,7 @@ class _Device:
         self._machine.current = self._before.pop()
 
 
-class _Stream:
+class Stream:
     def __init__(self, machine: Machine, device: int) -> None:
         self._machine = machine
         self._device = device
@@ -149,7 +149,7 @@ class _Stream:
         self._machine.wait(self._device)
 
 
-class _Pool:
+class Pool:
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
 
