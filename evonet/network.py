@@ -7,11 +7,14 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from evonet.backends import MAPPINGS, DeviceForward, Mapping, resolve_backend
+from evonet.backends import MAPPINGS, DeviceForward, Loss, Mapping, resolve_backend
 from evonet.backends.device_arrays import is_on_gpu
 from evonet.errors import OptionError, ShapeError, check_option
+from evonet.functions import LOSS_IDS
 from evonet.population import Population
 from evonet.schedule import OnCycle, Schedule, check_threads
+
+Losses = npt.NDArray[np.float64]
 
 KINDS = ("feedforward",)
 
@@ -39,6 +42,9 @@ class Network:
         self.backend = self._backend.name
         self._forward = self._backend.forward(schedule, threads, mapping)
         self._device = self._forward if isinstance(self._forward, DeviceForward) else None
+        self._loss: Loss | None = None
+        self._threads = threads
+        self._mapping = mapping
         self._dtype = schedule.dtype
         self._num_genomes = schedule.num_genomes
         self._num_inputs = schedule.num_inputs
@@ -85,10 +91,52 @@ class Network:
         """
         if type(out) is not str or out != "host":
             _check_out(out)
-        found = x if type(x) is np.ndarray else self._read(x)
-        if found.dtype.kind not in "biuf":
-            # NumPy would parse text, drop imaginary parts and turn None into NaN without a word.
-            raise ShapeError(f"x must be an array of real numbers, found {found.dtype}.")
+        samples = self._samples(x)
+        if out == "device" and self._device is not None:
+            return self._device.on_device(samples)
+        return self._forward(samples)
+
+    def loss(self, x: npt.ArrayLike, targets: npt.ArrayLike, loss: str = "squared") -> Losses:
+        """Scores every network by how far its answers are off.
+
+        Samples are added up by one fixed tree, in the network's own type, so that the bits
+        depend on neither threads nor backend.
+
+        Args:
+            x: [B, I] or [P, B, I] samples, as for a call.
+            targets: [B, O] the right answers; for classes 1 at the right output and 0 elsewhere.
+            loss: "squared", the sum of squared errors; "cross_entropy" of the softmax, summed
+                over samples; "misses", the number of samples put into the wrong class, where a
+                single output means two classes, below 0.5 and above.
+
+        Returns:
+            [P], lower is better.
+
+        Raises:
+            ShapeError: x or targets has another shape, or holds something but real numbers.
+            OptionError: There is no such loss, or it needs several outputs.
+        """
+        check_option("loss", loss, tuple(LOSS_IDS))
+        if loss == "cross_entropy" and self.num_outputs == 1:
+            raise OptionError(
+                'loss="cross_entropy" needs one output per class; this network has a single '
+                'output. Use "squared", or two outputs.'
+            )
+        samples = self._samples(x)
+        wanted = (samples.shape[-2], self.num_outputs)
+        answers = self._on_host(self._numbers("targets", targets))
+        if answers.shape != wanted:
+            raise ShapeError(
+                f"targets must have shape {list(wanted)}, one row per sample, "
+                f"found {list(answers.shape)}."
+            )
+        if self._loss is None:
+            self._loss = self._backend.loss(self.schedule, self._threads, self._mapping)
+        return self._loss(samples, answers, LOSS_IDS[loss]).astype(np.float64)
+
+    def _samples(self, x: Any) -> Any:
+        """Samples as the backend wants them, on the host or on its own device."""
+        found = self._numbers("x", x)
         if found.ndim == 2:
             fits = found.shape[1] == self._num_inputs
         else:
@@ -99,18 +147,22 @@ class Network:
             )
         if not fits:
             raise ShapeError(self._shape_fault(found.shape))
-        samples = self._on_host(found) if isinstance(found, np.ndarray) else found
-        if out == "device" and self._device is not None:
-            return self._device.on_device(samples)
-        return self._forward(samples)
+        return self._on_host(found) if isinstance(found, np.ndarray) else found
 
-    def _read(self, x: Any) -> Any:
-        """Makes an array of x: a NumPy array, or one of the backend's own memory."""
+    def _numbers(self, name: str, x: Any) -> Any:
+        found = x if type(x) is np.ndarray else self._read(name, x)
+        if found.dtype.kind not in "biuf":
+            # NumPy would parse text, drop imaginary parts and turn None into NaN without a word.
+            raise ShapeError(f"{name} must be an array of real numbers, found {found.dtype}.")
+        return found
+
+    def _read(self, name: str, x: Any) -> Any:
+        """Makes an array of it: a NumPy array, or one of the backend's own memory."""
         if is_on_gpu(x):
             if self._device is None:
                 raise ShapeError(
-                    f"x is a {type(x).__name__} on a GPU, and backend={self.backend!r} reads the "
-                    "host's memory. Copy it first: x.get() in CuPy, x.cpu() in PyTorch."
+                    f"{name} is a {type(x).__name__} on a GPU, and backend={self.backend!r} reads "
+                    "the host's memory. Copy it first: x.get() in CuPy, x.cpu() in PyTorch."
                 )
             return self._device.adopt(x)
         try:
@@ -118,7 +170,7 @@ class Network:
                 return np.from_dlpack(x)
             return np.asarray(x)
         except (TypeError, ValueError, BufferError) as error:
-            raise ShapeError(f"x must be an array of real numbers: {error}") from error
+            raise ShapeError(f"{name} must be an array of real numbers: {error}") from error
 
     def _on_host(self, found: npt.NDArray[Any]) -> npt.NDArray[Any]:
         samples = np.asarray(found, self._dtype, order="C")

@@ -39,6 +39,14 @@ struct Genome {
   int num_nodes, num_conns;
 };
 
+// A genome that others are measured against; see distance.h.
+template <class T>
+struct Standard {
+  Genome<T> genome;
+  int* slots;
+  int num_slots;
+};
+
 // The structural mutations of one child; see breeding.h.
 struct Request {
   long long split;           // innovation of the connection that the new node splits, or -1

@@ -11,7 +11,7 @@ import functools
 import os
 import warnings
 
-from evonet.backends.base import MAPPINGS, Backend, DeviceForward, Forward, Mapping
+from evonet.backends.base import MAPPINGS, Backend, DeviceForward, Forward, Loss, Mapping
 from evonet.errors import DeviceError, check_option
 from evonet.native import load_native
 
@@ -23,6 +23,7 @@ __all__ = [
     "Backend",
     "DeviceForward",
     "Forward",
+    "Loss",
     "Mapping",
     "resolve_backend",
 ]

@@ -21,6 +21,10 @@ Forward: TypeAlias = Callable[[npt.NDArray[Any]], npt.NDArray[Any]]
 """Maps contiguous samples [B, I] or [P, B, I] of the schedule's type to [P, B, O]."""
 
 
+Loss = Callable[[npt.NDArray[Any], npt.NDArray[Any], int], npt.NDArray[Any]]
+"""Maps such samples, targets [B, O] and the id of a loss to the loss of each genome, [P]."""
+
+
 class DeviceForward(ABC):
     """A forward pass in a memory of its own: a `Forward` that can also stay there."""
 
@@ -59,3 +63,6 @@ class Backend(Protocol):
             threads: Threads of the processor; 0 for all available.
             mapping: Threads of a GPU; processors have only one layout.
         """
+
+    def loss(self, schedule: Schedule, threads: int, mapping: Mapping = "auto") -> Loss:
+        """Prepares the feed-forward pass with a loss behind it; arguments as above."""

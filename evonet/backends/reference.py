@@ -8,10 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from evonet.backends.reference_functions import activate, aggregate, preactivation
+from evonet.backends.reference_loss import total_loss
 from evonet.schedule import build_schedule
 
 if TYPE_CHECKING:
-    from evonet.backends.base import Forward, Mapping
+    from evonet.backends.base import Forward, Loss, Mapping
     from evonet.population import Population
     from evonet.schedule import OnCycle, Schedule
 
@@ -38,6 +39,16 @@ class ReferenceBackend:
             return y
 
         return forward
+
+    def loss(self, schedule: Schedule, threads: int, mapping: Mapping = "auto") -> Loss:
+        """Evaluates, then adds up losses by the tree of `kernels/loss.h`."""
+        forward = self.forward(schedule, threads)
+
+        def loss(x: npt.NDArray[Any], targets: npt.NDArray[Any], which: int) -> npt.NDArray[Any]:
+            y = forward(x)
+            return np.array([total_loss(which, one, targets) for one in y], schedule.dtype)
+
+        return loss
 
 
 def evaluate_genome(schedule: Schedule, genome: int, x: npt.NDArray[Any]) -> npt.NDArray[Any]:

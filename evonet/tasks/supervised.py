@@ -49,14 +49,9 @@ class Supervised:
             seed: Ignored.
 
         Returns:
-            [P] fitness, added up sample by sample in float64 so that it is the same everywhere.
+            [P] fitness.
         """
-        error = network(self.x).astype(np.float64) - self.y
-        fitness = np.full(len(error), self.best)
-        for sample in range(error.shape[1]):
-            for output in range(error.shape[2]):
-                fitness -= error[:, sample, output] ** 2
-        return fitness
+        return self.best - network.loss(self.x, self.y)
 
 
 def xor() -> Supervised:

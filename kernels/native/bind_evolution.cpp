@@ -3,6 +3,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 
+#include <limits>
+
 #include "native/bindings.h"
 #include "native/breed.h"
 #include "native/speciate.h"
@@ -188,7 +190,9 @@ nb::object distances(const nb::object& population, In<int64_t> a, In<int64_t> b,
   const EvolutionKernels<T>& kernels = find_isa(simd).kernels(T()).evolution;
   Buffer<T> out(static_cast<int64_t>(a.shape(0)));
   for (int64_t i = 0; i < out.size; ++i) {
-    out.data[i] = kernels.distance(genomes[a.data()[i]], genomes[b.data()[i]], distance_rules);
+    const Standards<T> standard({genomes[a.data()[i]]}, kernels);
+    out.data[i] = kernels.distance(standard[0], genomes[b.data()[i]], distance_rules,
+                                   std::numeric_limits<T>::infinity());
   }
   return to_numpy(out);
 }

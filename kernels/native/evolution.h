@@ -39,7 +39,9 @@ struct EvolutionKernels {
                 uint32_t index);
   void (*first)(Child<T>& child, const FirstPlan& plan, const GenomeRules<T>& rules,
                 RandomSource random, uint32_t index);
-  T (*distance)(const Genome<T>& a, const Genome<T>& b, const DistanceRules<T>& rules);
+  int (*index_slots)(int num_conns);
+  void (*build_index)(const Standard<T>& standard);
+  T (*distance)(const Standard<T>& a, const Genome<T>& b, const DistanceRules<T>& rules, T limit);
 };
 
 }  // namespace evonet

@@ -23,16 +23,23 @@ void first_one(Child<T>& child, const FirstPlan& plan, const GenomeRules<T>& rul
 }
 
 template <class T>
-T distance_of(const Genome<T>& a, const Genome<T>& b, const DistanceRules<T>& rules) {
-  return distance(a, b, rules);
+void build_index_of(const Standard<T>& standard) {
+  build_index(standard);
 }
+
+template <class T>
+T distance_of(const Standard<T>& a, const Genome<T>& b, const DistanceRules<T>& rules, T limit) {
+  return distance(a, b, rules, limit);
+}
+
+inline int index_slots_of(int num_conns) { return index_slots(num_conns); }
 
 inline int64_t cycle_scratch_of(int64_t num_nodes, int64_t num_conns) {
   return cycle_scratch(num_nodes, num_conns);
 }
 
 template <class T>
-constexpr EvolutionKernels<T> kEvolution = {&cycle_scratch_of, &breed_one<T>, &first_one<T>,
-                                            &distance_of<T>};
+constexpr EvolutionKernels<T> kEvolution = {&cycle_scratch_of, &breed_one<T>,      &first_one<T>,
+                                            &index_slots_of,   &build_index_of<T>, &distance_of<T>};
 
 EVONET_NAMESPACE_END

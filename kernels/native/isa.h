@@ -45,6 +45,8 @@ struct IsaKernels {
   // num_links values.
   void (*aggregate)(int id, const T* weights, const T* values, const int32_t* source,
                     int64_t num_links, T* scratch, T* out);
+  // The loss of one genome's answers y [B, O].
+  T (*loss)(int loss, const T* y, const T* targets, int64_t num_samples, int64_t num_outputs);
   EvolutionKernels<T> evolution;
 };
 

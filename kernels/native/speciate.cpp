@@ -5,6 +5,7 @@
 #include "native/speciate.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace evonet {
@@ -16,6 +17,9 @@ template <class T>
 struct Nearest {
   T distance = std::numeric_limits<T>::infinity();
   int64_t genome = std::numeric_limits<int64_t>::max();
+
+  // No distance from here on can be offered with success; one that is equal may, by its genome.
+  T beyond() const { return std::nextafter(distance, std::numeric_limits<T>::infinity()); }
 
   void offer(T d, int64_t g) {
     if (d < distance || (d == distance && g < genome)) {
@@ -49,11 +53,15 @@ bool speciate(const GenomesView<T>& population, const GenomesView<T>& old, T thr
 
   out.species.assign(count, -1);
   out.representative.assign(num_old, -1);
+  std::vector<Genome<T>> genomes;
+  for (int64_t s = 0; s < num_old; ++s) genomes.push_back(old[s]);
+  const Standards<T> old_standards(genomes, kernels);
   std::vector<std::vector<Nearest<T>>> found(threads, std::vector<Nearest<T>>(num_old));
   if (!for_genomes(0, [&](int worker, int64_t g) {
         const Genome<T> genome = population[g];
         for (int64_t s = 0; s < num_old; ++s) {
-          found[worker][s].offer(kernels.distance(old[s], genome, rules), g);
+          Nearest<T>& nearest = found[worker][s];
+          nearest.offer(kernels.distance(old_standards[s], genome, rules, nearest.beyond()), g);
         }
       })) {
     return false;
@@ -67,7 +75,9 @@ bool speciate(const GenomesView<T>& population, const GenomesView<T>& old, T thr
       // Taken by an earlier species: look again among the others.
       nearest = Nearest<T>();
       for (int64_t g = 0; g < count; ++g) {
-        if (out.species[g] < 0) nearest.offer(kernels.distance(old[s], population[g], rules), g);
+        if (out.species[g] >= 0) continue;
+        nearest.offer(kernels.distance(old_standards[s], population[g], rules, nearest.beyond()),
+                      g);
       }
     }
     if (nearest.genome >= count) continue;
@@ -75,6 +85,9 @@ bool speciate(const GenomesView<T>& population, const GenomesView<T>& old, T thr
     out.representative[s] = nearest.genome;
   }
 
+  genomes.clear();
+  for (const int64_t g : out.representative) genomes.push_back(g < 0 ? Genome<T>{} : population[g]);
+  const Standards<T> standards(genomes, kernels);
   // best[g] is the distance to the representative of the species that g is in.
   std::vector<T> best(count, threshold);
   if (!for_genomes(0, [&](int, int64_t g) {
@@ -83,7 +96,7 @@ bool speciate(const GenomesView<T>& population, const GenomesView<T>& old, T thr
         int32_t chosen = -1;
         for (int64_t s = 0; s < num_old; ++s) {
           if (out.representative[s] < 0) continue;
-          const T d = kernels.distance(population[out.representative[s]], genome, rules);
+          const T d = kernels.distance(standards[s], genome, rules, best[g]);
           if (d < best[g]) {
             best[g] = d;
             chosen = static_cast<int32_t>(s);
@@ -104,10 +117,10 @@ bool speciate(const GenomesView<T>& population, const GenomesView<T>& old, T thr
     out.representative.push_back(founder);
     out.species[founder] = species;
     best[founder] = T(-1);
-    const Genome<T> representative = population[founder];
+    const Standards<T> standard({population[founder]}, kernels);
     if (!for_genomes(founder + 1, [&](int, int64_t g) {
           if (best[g] <= T(0)) return;
-          const T d = kernels.distance(representative, population[g], rules);
+          const T d = kernels.distance(standard[0], population[g], rules, best[g]);
           if (d < best[g]) {
             best[g] = d;
             out.species[g] = species;
