@@ -12,11 +12,10 @@
 
 using namespace evonet;
 
-#if WIDE_TEAM
-#define MOST_THREADS 512
-#else
-#define MOST_THREADS 128
-#endif
+static_assert(WIDE_TEAM || !GLOBAL_VALUES, "a genome of many slots gets a wide team");
+
+constexpr int kMostThreads = WIDE_TEAM ? 512 : 128;
+constexpr int kLeastBlocks = GLOBAL_VALUES ? 1 : 1024 / kMostThreads;  // registers allow
 
 __device__ __forceinline__ void team_barrier(int team_size) {
 #if WIDE_TEAM
@@ -27,7 +26,7 @@ __device__ __forceinline__ void team_barrier(int team_size) {
 #endif
 }
 
-extern "C" __global__ void __launch_bounds__(MOST_THREADS)
+extern "C" __global__ void __launch_bounds__(kMostThreads, kLeastBlocks)
     forward_levels(int num_genomes, int num_inputs, int num_outputs, int shared_x, int num_samples,
                    int team_size, int tile, long long team_values,
                    const long long* __restrict__ unit_start,

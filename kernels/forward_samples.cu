@@ -10,8 +10,8 @@
 
 using namespace evonet;
 
-#define MOST_THREADS 128
-#define MOST_BLOCKS 12
+constexpr int kMostThreads = 128;
+constexpr int kLeastBlocks = sizeof(REAL) == 4 && !GLOBAL_VALUES ? 12 : 8;  // registers allow
 
 // What a warp needs only now and then. In shared memory it leaves registers to the loops.
 struct Errand {
@@ -38,13 +38,13 @@ __device__ __forceinline__ void store_outputs(const Errand& errand, int num_outp
   }
 }
 
-extern "C" __global__ void __launch_bounds__(MOST_THREADS, MOST_BLOCKS)
+extern "C" __global__ void __launch_bounds__(kMostThreads, kLeastBlocks)
     forward_samples(int num_genomes, int num_inputs, int num_outputs, int shared_x, int num_samples,
                     long long team_values, const long long* __restrict__ unit_start,
                     const uint4* __restrict__ units, const int* __restrict__ output_slot,
                     const REAL* __restrict__ x, REAL* __restrict__ y, REAL* scratch) {
   using Row = Samples<REAL, VECTOR>;
-  __shared__ Errand errands[MOST_THREADS / 32];
+  __shared__ Errand errands[kMostThreads / 32];
   extern __shared__ uint4 dynamic_shared[];
   char* const shared = reinterpret_cast<char*>(dynamic_shared);
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;

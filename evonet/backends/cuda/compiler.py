@@ -17,7 +17,7 @@ import tempfile
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from evonet.errors import CompileError
 from evonet.resources import resource_folder
@@ -30,6 +30,7 @@ FLAGS: Final = (
     "--ftz=false",
     "--prec-div=true",
     "--prec-sqrt=true",
+    "--ptxas-options=-v",  # the log then tells registers and spills
 )
 _INCLUDE: Final = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 
@@ -58,20 +59,52 @@ def cubin(kernel: str, defines: Mapping[str, int | str], arch: str) -> Path:
     entry = folder / f"{kernel}-{arch}-{key}.cubin"
     seal = entry.with_suffix(".sha256")
     if not _is_intact(entry, seal):
-        image = compile_kernel(kernel, defines, arch)
+        image = compile_kernel(kernel, defines, arch).cubin
         _write(seal, hashlib.sha256(image).hexdigest().encode())
         _write(entry, image)
     return entry
 
 
-def compile_kernel(kernel: str, defines: Mapping[str, int | str], arch: str) -> bytes:
+class Compiled(NamedTuple):
+    """What NVRTC makes of a kernel.
+
+    Attributes:
+        cubin: The machine code.
+        ptx: The assembly that it was made from, for people and tests to read.
+        log: Registers, spills and shared memory, as the assembler tells them.
+    """
+
+    cubin: bytes
+    ptx: str
+    log: str
+
+
+def compile_kernel(kernel: str, defines: Mapping[str, int | str], arch: str) -> Compiled:
     """Compiles a kernel, whether it is in the cache or not; see `cubin`."""
-    return _compile(kernel, compile_options(defines, arch))[0]
-
-
-def compile_ptx(kernel: str, defines: Mapping[str, int | str], arch: str) -> str:
-    """The PTX on the way to a cubin, to be read by people and tests; see `cubin`."""
-    return _compile(kernel, compile_options(defines, arch))[1]
+    nvrtc = load_nvrtc()
+    options = compile_options(defines, arch)
+    headers = kernel_sources(kernel)
+    source = headers.pop(f"{kernel}.cu")
+    # Headers travel as texts: given a folder, NVRTC would look into the current one first.
+    program = nvrtc.createProgram(
+        source,
+        f"{kernel}.cu",
+        tuple(text.encode() for text in headers.values()),
+        tuple(name.encode() for name in headers),
+    )
+    try:
+        nvrtc.compileProgram(program, options)
+        image = _complete(nvrtc.getCUBIN(program))
+        return Compiled(image, _text(nvrtc.getPTX(program)), _text(nvrtc.getProgramLog(program)))
+    except nvrtc.NVRTCError as error:
+        log = _text(nvrtc.getProgramLog(program))
+        raise CompileError(
+            f"NVRTC {nvrtc_version()} cannot compile {kernel}.cu ({' '.join(options)}): "
+            f"{error}\n{log}",
+            log,
+        ) from error
+    finally:
+        nvrtc.destroyProgram(program)
 
 
 def compile_options(defines: Mapping[str, int | str], arch: str) -> tuple[str, ...]:
@@ -109,31 +142,6 @@ def cache_folder() -> Path:
     if chosen:
         return Path(chosen)
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "evonet"
-
-
-def _compile(kernel: str, options: tuple[str, ...]) -> tuple[bytes, str]:
-    nvrtc = load_nvrtc()
-    headers = kernel_sources(kernel)
-    source = headers.pop(f"{kernel}.cu")
-    # Headers travel as texts: given a folder, NVRTC would look into the current one first.
-    program = nvrtc.createProgram(
-        source,
-        f"{kernel}.cu",
-        tuple(text.encode() for text in headers.values()),
-        tuple(name.encode() for name in headers),
-    )
-    try:
-        nvrtc.compileProgram(program, options)
-        return _complete(nvrtc.getCUBIN(program)), _text(nvrtc.getPTX(program))
-    except nvrtc.NVRTCError as error:
-        log = _text(nvrtc.getProgramLog(program)).strip()
-        raise CompileError(
-            f"NVRTC {nvrtc_version()} cannot compile {kernel}.cu ({' '.join(options)}): "
-            f"{error}\n{log}",
-            log,
-        ) from error
-    finally:
-        nvrtc.destroyProgram(program)
 
 
 def _complete(image: bytes) -> bytes:
@@ -225,4 +233,5 @@ def _temporary_cache(folder: str, reason: str) -> Path:
 
 
 def _text(found: bytes | str) -> str:
-    return found.decode(errors="replace") if isinstance(found, bytes) else found
+    text = found.decode(errors="replace") if isinstance(found, bytes) else found
+    return text.rstrip("\0\n")

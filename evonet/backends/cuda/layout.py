@@ -1,8 +1,8 @@
 """What the device sees of a schedule: a stream of units of 16 bytes for each genome.
 
 A node is a header and its links. The header, one unit of float32 or two of float64, holds bias,
-response, number of links and functions. Two links of float32 share a unit, each a slot and a weight;
-a link of float64 fills one. An odd last link of float32 leaves half a unit unread.
+response, number of links and functions. Two links of float32 share a unit, each a slot and a
+weight; a link of float64 fills one. An odd last link of float32 leaves half a unit unread.
 `kernels/cuda_schedule.h` is the other side.
 """
 

@@ -73,6 +73,22 @@ class LaunchPlan:
     cycles: float
 
 
+def option_sets() -> list[tuple[str, dict[str, int | str]]]:
+    """Every kernel with every set of defines that a plan may ask for."""
+    sets: list[tuple[str, dict[str, int | str]]] = []
+    for real, vectors in (("float", (4, 2, 1)), ("double", (2, 1))):
+        sets += [
+            ("forward_samples", {"REAL": real, "GLOBAL_VALUES": 0, "VECTOR": vector})
+            for vector in vectors
+        ]
+        sets.append(("forward_samples", {"REAL": real, "GLOBAL_VALUES": 1, "VECTOR": vectors[0]}))
+        sets += [
+            ("forward_levels", {"REAL": real, "GLOBAL_VALUES": in_global, "WIDE_TEAM": wide})
+            for in_global, wide in ((0, 0), (0, 1), (1, 1))
+        ]
+    return sets
+
+
 @functools.lru_cache(maxsize=1024)
 def plan_forward(
     work: Workload,
@@ -85,14 +101,7 @@ def plan_forward(
         OptionError: There is no such mapping.
         DeviceError: The workload is too large for one launch.
     """
-    check_option("mapping", mapping, MAPPINGS)
-    plans = [
-        plan
-        for name, candidates in (("samples", _samples_plans), ("levels", _levels_plans))
-        if mapping in ("auto", name)
-        for plan in candidates(work, limits)
-    ]
-    best = min(plans, key=lambda plan: plan.cycles)
+    best = min(candidate_plans(work, limits, mapping), key=lambda plan: plan.cycles)
     if max(work.num_genomes * -(-work.num_samples // best.tile), work.num_samples) > MOST_TEAMS:
         raise DeviceError(
             f"{work.num_genomes} genomes on {work.num_samples} samples are too much for one launch "
@@ -101,10 +110,25 @@ def plan_forward(
     return best
 
 
+def candidate_plans(work: Workload, limits: DeviceLimits, mapping: str) -> list[LaunchPlan]:
+    """All launches that could do a workload; any of them gives the same bits.
+
+    Raises:
+        OptionError: There is no such mapping.
+    """
+    check_option("mapping", mapping, MAPPINGS)
+    return [
+        plan
+        for name, candidates in (("samples", _samples_plans), ("levels", _levels_plans))
+        if mapping in ("auto", name)
+        for plan in candidates(work, limits)
+    ]
+
+
 def _samples_plans(work: Workload, limits: DeviceLimits) -> Iterator[LaunchPlan]:
     size = work.dtype.itemsize
     widest = 16 // size
-    for vector in (widest,) if size == 8 else (4, 2, 1):
+    for vector in (4, 2, 1) if size == 4 else (2, 1):
         values = _whole_chunks(work.max_slots * WARP * vector, size)
         if CHUNK + values * size <= limits.shared_per_block_optin:
             yield _plan_samples(work, limits, vector, values, in_global=False)
