@@ -96,7 +96,7 @@ class Network:
             return self._device.on_device(samples)
         return self._forward(samples)
 
-    def loss(self, x: npt.ArrayLike, targets: npt.ArrayLike, loss: str = "squared") -> Losses:
+    def loss(self, x: Any, targets: Any, loss: str = "squared") -> Losses:
         """Scores every network by how far its answers are off.
 
         Samples are added up by one fixed tree, in the network's own type, so that the bits
@@ -105,6 +105,7 @@ class Network:
         Args:
             x: [B, I] or [P, B, I] samples, as for a call.
             targets: [B, O] the right answers; for classes 1 at the right output and 0 elsewhere.
+                On the host or on a GPU, as for x.
             loss: "squared", the sum of squared errors; "cross_entropy" of the softmax, summed
                 over samples; "misses", the number of samples put into the wrong class, where a
                 single output means two classes, below 0.5 and above.
@@ -124,12 +125,13 @@ class Network:
             )
         samples = self._samples(x)
         wanted = (samples.shape[-2], self.num_outputs)
-        answers = self._on_host(self._numbers("targets", targets))
-        if answers.shape != wanted:
+        found = self._numbers("targets", targets)
+        if found.shape != wanted:
             raise ShapeError(
                 f"targets must have shape {list(wanted)}, one row per sample, "
-                f"found {list(answers.shape)}."
+                f"found {list(found.shape)}."
             )
+        answers = self._on_host(found) if isinstance(found, np.ndarray) else found
         if self._loss is None:
             self._loss = self._backend.loss(self.schedule, self._threads, self._mapping)
         return self._loss(samples, answers, LOSS_IDS[loss]).astype(np.float64)

@@ -6,7 +6,8 @@ layout     what a kernel sees of a schedule
 plan       the cost model: which kernel, how many threads
 arguments  what a kernel is called with
 compiler   NVRTC and the cache of compiled kernels
-samples    samples that are on a GPU already
+samples    samples and targets on their way to a GPU, or on one already
+results    what becomes of outputs: they are handed out, or scored
 share      one GPU's part of a population, in pieces where memory is short
 shares     who gets which part
 forward    the pass over all of them

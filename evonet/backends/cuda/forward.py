@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evonet.backends.base import DeviceForward
+from evonet.backends.cuda.results import Losses, Outputs
 from evonet.backends.cuda.samples import gather
 from evonet.backends.cuda.share import Share
 from evonet.backends.cuda.shares import split
@@ -19,6 +20,7 @@ from evonet.errors import DeviceError, DeviceMemoryError, ShapeError
 if TYPE_CHECKING:
     from evonet.backends.base import Mapping
     from evonet.backends.cuda.device import Device, DeviceArray
+    from evonet.backends.cuda.results import Result
     from evonet.schedule import Schedule
 
 
@@ -60,8 +62,17 @@ class CudaForward(DeviceForward):
     def __call__(self, x: Any) -> npt.NDArray[Any]:
         """Computes [P, B, O] and brings it to the host."""
         y = np.empty(self._shape(x), self._schedule.dtype)
-        self._run(x, y)
+        if y.size:
+            self._run(x, lambda device: Outputs(device, y))
         return y
+
+    def loss(self, x: Any, targets: Any, loss: int) -> npt.NDArray[Any]:
+        """Computes the loss of every genome, [P], and brings only that to the host."""
+        losses = np.zeros(self._schedule.num_genomes, self._schedule.dtype)
+        if 0 not in self._shape(x):
+            answers = self._contiguous(targets)
+            self._run(x, lambda device: Losses(device, answers, loss, losses))
+        return losses
 
     def on_device(self, x: Any) -> DeviceArray:
         """Computes [P, B, O] and leaves it on the first GPU; its work may still be under way."""
@@ -80,28 +91,37 @@ class CudaForward(DeviceForward):
                     f"{error} Outputs {list(shape)} of {dtype} do not fit there: take them to the "
                     'host with out="host", or pass fewer samples at a time.'
                 ) from error
-        self._run(x, y)
+        if y.size:
+            self._run(x, lambda device: Outputs(device, y))
         return y
 
     def _shape(self, x: Any) -> tuple[int, int, int]:
         return (self._schedule.num_genomes, x.shape[-2], self._schedule.num_outputs)
 
-    def _run(self, x: Any, y: Any) -> None:
-        """Fills y, a host array or one of the first GPU."""
+    def _contiguous(self, array: Any) -> Any:
+        """Host arrays come in the right form; those of a GPU are brought into it there."""
+        if isinstance(array, np.ndarray):
+            return array
+        return gather(self._devices[array.device.id], array, self._schedule.dtype)
+
+    def _run(self, x: Any, result_on: Callable[[Device], Result]) -> None:
+        """Lets every share evaluate its genomes; one GPU in this thread, several in their own."""
         self._check_process()
-        if y.size == 0:
-            return
-        if not isinstance(x, np.ndarray):
-            x = gather(self._devices[x.device.id], x, self._schedule.dtype)
+        samples = self._contiguous(x)
+        results = [result_on(share.device) for share in self._shares]
         if len(self._shares) == 1:
-            self._shares[0].run(x, y)
+            self._shares[0].run(samples, results[0])
             return
-        # Other threads have other current streams: what x comes from must be done first.
-        if not isinstance(x, np.ndarray):
-            self._devices[x.device.id].finish()
+        # Other threads have other current streams: what the arguments come from must be done.
+        for device in self._devices.values():
+            device.finish()
         with ThreadPoolExecutor(len(self._shares)) as pool:
-            for done in [pool.submit(share.run_to_end, x, y) for share in self._shares]:
-                done.result()
+            runs = [
+                pool.submit(share.run_to_end, samples, result)
+                for share, result in zip(self._shares, results, strict=True)
+            ]
+            for run in runs:
+                run.result()
 
     def _check_process(self) -> None:
         if os.getpid() != self._process:

@@ -1,4 +1,4 @@
-"""Samples that are on a GPU already: seen without a copy, or brought into the network's form."""
+"""Samples and targets on their way to a GPU, or on one already but not in the network's form."""
 
 from __future__ import annotations
 
@@ -65,3 +65,29 @@ def gather(device: Device, x: DeviceArray, dtype: np.dtype[Any]) -> DeviceArray:
         (x, *map(np.int64, numbers), samples),
     )
     return samples
+
+
+class Visitor:
+    """An array from elsewhere, brought to a GPU when it is first needed."""
+
+    def __init__(self, device: Device, array: Any) -> None:
+        """Remembers a C-contiguous array of the host or of any GPU."""
+        self._device = device
+        self._array = array
+        self._here: DeviceArray | None = None
+
+    def here(self) -> DeviceArray:
+        """The array on the GPU; itself if it is there already.
+
+        Raises:
+            DeviceMemoryError: There is not enough memory.
+        """
+        if self._here is None:
+            is_host = isinstance(self._array, np.ndarray)
+            bring = self._device.upload if is_host else self._device.bring
+            self._here = bring(self._array)
+        return self._here
+
+    def forget(self) -> None:
+        """Frees the copy; the next use brings it again."""
+        self._here = None

@@ -5,16 +5,16 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from evonet.backends.cuda.arguments import forward_arguments
 from evonet.backends.cuda.layout import pack_schedule
 from evonet.backends.cuda.plan import LaunchPlan, Workload, plan_forward
+from evonet.backends.cuda.samples import Visitor
 from evonet.errors import DeviceMemoryError
 
 if TYPE_CHECKING:
     from evonet.backends.base import Mapping
     from evonet.backends.cuda.device import Device, DeviceArray
+    from evonet.backends.cuda.results import Result
     from evonet.schedule import Schedule
 
 
@@ -39,18 +39,18 @@ class Share:
         self._plans: dict[tuple[int, int, int, bool], tuple[Workload, LaunchPlan]] = {}
         self._one_at_a_time = threading.Lock()
 
-    def run_to_end(self, x: Any, y: Any) -> None:
+    def run_to_end(self, x: Any, result: Result) -> None:
         """Like `run`, and waits until all is done."""
-        self.run(x, y)
+        self.run(x, result)
         self.device.finish()
 
-    def run(self, x: Any, y: Any) -> None:
-        """Computes this share's part of the outputs.
+    def run(self, x: Any, result: Result) -> None:
+        """Evaluates this share's genomes.
 
         Args:
             x: [B, I] or [P, B, I] contiguous samples of the schedule's type, on the host or any
                 GPU.
-            y: [P, B, O] outputs, on the host or any GPU.
+            result: What becomes of their outputs.
 
         Raises:
             DeviceMemoryError: Not even one genome fits.
@@ -60,11 +60,11 @@ class Share:
             num_samples = x.shape[-2]
             is_short = 0 < self._short_from <= num_samples
             piece = self._piece if is_short else self.end - self.begin
-            shared = _SharedSamples(self.device, x) if x.ndim == 2 else None
+            shared = Visitor(self.device, x) if x.ndim == 2 else None
             begin, tried = self.begin, False
             while begin < self.end:
                 end = min(begin + piece, self.end)
-                fault = self._try_piece(begin, end, x, y, shared)
+                fault = self._try_piece(begin, end, x, shared, result)
                 if fault is None:
                     begin, tried = end, False
                     continue
@@ -84,40 +84,31 @@ class Share:
         self.device.release_memory()
 
     def _try_piece(
-        self, begin: int, end: int, x: Any, y: Any, shared: _SharedSamples | None
+        self, begin: int, end: int, x: Any, shared: Visitor | None, result: Result
     ) -> str | None:
         """Runs some genomes; returns what the GPU said if memory ran short."""
         try:
-            self._run_piece(begin, end, x, y, shared)
+            self._run_piece(begin, end, x, shared, result)
         except DeviceMemoryError as error:
+            result.forget()
             if shared is not None:
                 shared.forget()
             return str(error)  # and not the error, whose frames keep arrays alive
         return None
 
     def _run_piece(
-        self, begin: int, end: int, x: Any, y: Any, shared: _SharedSamples | None
+        self, begin: int, end: int, x: Any, shared: Visitor | None, result: Result
     ) -> None:
         device, dtype = self.device, self._schedule.dtype
         arrays = self._upload(begin, end)
-        samples = shared.here() if shared else _bring(device, x[begin:end])
+        samples = (shared or Visitor(device, x[begin:end])).here()
         work, plan = self._plan(begin, end, x.shape[-2], shared is not None)
-        is_here = not isinstance(y, np.ndarray) and y.device.id == device.index
-        outputs = y[begin:end] if is_here else device.empty(y[begin:end].shape, dtype)
+        outputs = result.place(work, begin, end)
         num_scratch = plan.scratch_nbytes // dtype.itemsize
         scratch = device.empty((num_scratch,), dtype) if num_scratch else None
-        device.launch(
-            plan.kernel,
-            plan.defines,
-            plan.grid,
-            plan.block,
-            forward_arguments(plan, work, arrays, samples, outputs, scratch),
-            plan.shared_mem,
-        )
-        if isinstance(y, np.ndarray):
-            device.download(outputs, y[begin:end])
-        elif not is_here:
-            device.copy(outputs, y[begin:end])
+        arguments = forward_arguments(plan, work, arrays, samples, outputs, scratch)
+        device.launch(plan.kernel, plan.defines, plan.grid, plan.block, arguments, plan.shared_mem)
+        result.deliver(work, begin, end, outputs)
 
     def _upload(self, begin: int, end: int) -> dict[str, DeviceArray]:
         if (begin, end) != (self.begin, self.end):
@@ -138,24 +129,3 @@ class Share:
             work = Workload.of(self._schedule, begin, end, num_samples, shared_x)
             self._plans[key] = work, plan_forward(work, self.device.limits, self._mapping)
         return self._plans[key]
-
-
-class _SharedSamples:
-    """Samples that all genomes see, brought to a GPU when they are first needed."""
-
-    def __init__(self, device: Device, x: Any) -> None:
-        self._device = device
-        self._x = x
-        self._here: DeviceArray | None = None
-
-    def here(self) -> DeviceArray:
-        if self._here is None:
-            self._here = _bring(self._device, self._x)
-        return self._here
-
-    def forget(self) -> None:
-        self._here = None
-
-
-def _bring(device: Device, x: Any) -> DeviceArray:
-    return device.upload(x) if isinstance(x, np.ndarray) else device.bring(x)
