@@ -15,7 +15,8 @@ using namespace evonet;
 static_assert(WIDE_TEAM || !GLOBAL_VALUES, "a genome of many slots gets a wide team");
 
 constexpr int kMostThreads = WIDE_TEAM ? 512 : 128;
-constexpr int kLeastBlocks = GLOBAL_VALUES ? 1 : 1024 / kMostThreads;  // registers allow
+// Blocks whose registers an SM must have room for.
+constexpr int kLeastBlocks = GLOBAL_VALUES ? 1 : 1024 / kMostThreads;
 
 __device__ __forceinline__ void team_barrier(int team_size) {
 #if WIDE_TEAM

@@ -11,7 +11,12 @@
 using namespace evonet;
 
 constexpr int kMostThreads = 128;
-constexpr int kLeastBlocks = sizeof(REAL) == 4 && !GLOBAL_VALUES ? 12 : 8;  // registers allow
+// Blocks whose registers an SM must have room for; sm_75 takes no more than eight of any kind.
+#if __CUDA_ARCH__ < 800
+constexpr int kLeastBlocks = 8;
+#else
+constexpr int kLeastBlocks = sizeof(REAL) == 8 || GLOBAL_VALUES ? 8 : VECTOR == 4 ? 12 : 10;
+#endif
 
 // What a warp needs only now and then. In shared memory it leaves registers to the loops.
 struct Errand {
