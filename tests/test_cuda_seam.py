@@ -87,3 +87,14 @@ def test_a_kernel_refuses_host_arrays_and_runs_late(imaginary_gpus: Lend) -> Non
     assert np.isnan(target._values).all()
     machine.wait(0)
     assert target._values.tolist() == [[1.0, 1.0]]
+
+
+def test_a_kernel_of_another_architecture_is_not_loaded(imaginary_gpus: Lend) -> None:
+    from evonet.backends.cuda.survey import usable_devices
+    from evonet.errors import DeviceError
+
+    machine = imaginary_gpus()
+    (device,) = usable_devices()
+    machine.compute_capability = (9, 0)
+    with pytest.raises(DeviceError, match="no kernel image"):
+        device.launch("gather_samples", {"SOURCE": "short", "REAL": "float"}, (1,), (1,), ())

@@ -9,6 +9,7 @@ NAMES = {
     100: "cudaErrorNoDevice: no CUDA-capable device is detected",
     101: "cudaErrorInvalidDevice: invalid device ordinal",
     200: "cudaErrorInvalidKernelImage: device kernel image is invalid",
+    209: "cudaErrorNoKernelImageForDevice: no kernel image is available for execution",
     700: "cudaErrorIllegalAddress: an illegal memory access was encountered",
 }
 

@@ -27,6 +27,9 @@ class RawModule:
 
     def get_function(self, name: str) -> RawKernel:
         recipe = from_image(Path(self._path).read_bytes())
+        arch = "sm_{}{}".format(*self._machine.compute_capability)
+        if f"-arch={arch}" not in recipe["options"]:
+            raise CUDADriverError(209)
         return RawKernel(self._machine, _compile(recipe, self._machine.mode), name)
 
 
