@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from typing import Any
 
 import numpy as np
 import simt
 
-from evonet.backends.cuda.arguments import forward_arguments
+from evonet import Population
+from evonet.backends.cuda.arguments import forward_arguments, loss_arguments
 from evonet.backends.cuda.layout import pack_schedule
-from evonet.backends.cuda.plan import DeviceLimits, LaunchPlan, Workload, plan_forward
+from evonet.backends.cuda.plan import DeviceLimits, LaunchPlan, Workload, plan_forward, plan_loss
 from evonet.resources import resource_folder
-from evonet.schedule import Schedule
+from evonet.schedule import Schedule, build_schedule
 
 KIB = 1024
 # An imaginary small GPU, so that blocks take turns in tests too.
 SMALL = DeviceLimits("sm_86", 2, 99 * KIB, 100 * KIB, 1536, 65536)
 # One whose blocks have next to no shared memory, so that values of most genomes are global.
 TINY = DeviceLimits("sm_86", 2, 32, 4 * KIB, 1536, 65536)
+
+
+NOTHING = Workload.of(
+    build_schedule(Population.random(0, 1, 1, num_nodes=1, num_connections=0)), 0, 0, 0, True
+)
 
 
 @functools.cache
@@ -95,3 +102,21 @@ def run_forward(
         return np.zeros((work.num_genomes, work.num_samples, work.num_outputs), schedule.dtype)
     plan = plan_forward(work, limits, mapping)  # type: ignore[arg-type]
     return run_plan(schedule, x, plan, work, begin, end, **options)
+
+
+def run_loss(
+    y: np.ndarray, targets: np.ndarray, loss: int, mode: str = "plain", **launch: Any
+) -> np.ndarray:
+    """Adds up the losses of answers y [P, B, O] against targets [B, O]."""
+    work = dataclasses.replace(
+        NOTHING,
+        num_genomes=y.shape[0],
+        num_samples=y.shape[1],
+        num_outputs=y.shape[2],
+        dtype=y.dtype,
+    )
+    plan = plan_loss(work, SMALL, loss)
+    losses = np.full(y.shape[0], 123, y.dtype)
+    kernel = compiled(plan.kernel, tuple(plan.defines.items()), mode).get_function(plan.kernel)
+    kernel(plan.grid, plan.block, loss_arguments(plan, work, y, targets, losses), **launch)
+    return losses

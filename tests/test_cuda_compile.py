@@ -81,8 +81,8 @@ def most_registers(kernel: str, defines: dict[str, Any], arch: str) -> int:
     """The budget: what keeps as many threads in flight as the plan believes."""
     if kernel == "forward_levels":
         return 128 if defines["GLOBAL_VALUES"] else 64
-    if kernel != "forward_samples":
-        return 40
+    if kernel == "loss":
+        return 64
     if defines["REAL"] == "double" or defines["GLOBAL_VALUES"] or arch == "sm_75":
         return 64
     return 40 if defines["VECTOR"] == 4 else 48

@@ -12,13 +12,14 @@ import pytest
 import simt
 import strategies
 import verify_forward
-from cuda_runs import SMALL, TINY, compiled, run_forward, run_plan
+from cuda_runs import SMALL, TINY, compiled, run_forward, run_loss, run_plan
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evonet import Population
 from evonet.backends.cuda.plan import Workload, candidate_plans, option_sets
-from evonet.functions import ACTIVATION_IDS, AGGREGATION_IDS
+from evonet.backends.reference_loss import total_loss
+from evonet.functions import ACTIVATION_IDS, AGGREGATION_IDS, LOSSES
 from evonet.genome import Connection, Node
 from evonet.resources import resource_folder
 from evonet.schedule import Schedule, build_schedule
@@ -69,7 +70,8 @@ def test_every_option_set_gives_the_bits_of_the_cpu() -> None:
                 seen |= {key, (key, num_samples)}
                 found = run_plan(schedule, x, plan, work, 0, schedule.num_genomes)
                 assert_same_bits(found, expected)
-    assert {(kernel, *sorted(defines.items())) for kernel, defines in option_sets()} <= seen
+    forward = [options for options in option_sets() if options[0] != "loss"]
+    assert {(kernel, *sorted(defines.items())) for kernel, defines in forward} <= seen
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -177,6 +179,24 @@ def test_pieces_of_a_population_give_the_rows_of_the_whole(mapping: str, dtype: 
     for begin, end in ((0, 1), (3, 11), (23, 24)):
         found = run_forward(schedule, x[begin:end], mapping, begin=begin, end=end)
         assert_same_bits(found, whole[begin:end])
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("loss", range(len(LOSSES)))
+@pytest.mark.parametrize("mode", ["plain", "checked"])
+def test_losses(dtype: Any, loss: int, mode: str) -> None:
+    for num_genomes, num_samples, num_outputs in ((1, 1, 1), (5, 32, 1), (6, 70, 3), (3, 31, 2)):
+        y = some_samples(num_genomes, num_samples, num_outputs, dtype=dtype)
+        targets = some_samples(num_samples, num_outputs, dtype=dtype)
+        targets[np.isnan(targets)] = 0.5  # which class a NaN means is nobody's to say
+        for order in ("forward", "reverse", "random"):
+            found = run_loss(y, targets, loss, mode=mode, order=order)
+            assert_same_bits(found, np.array([total_loss(loss, rows, targets) for rows in y]))
+
+
+def test_the_loss_of_no_samples_is_zero() -> None:
+    empty = np.empty((3, 0, 2), np.float32)
+    assert_same_bits(run_loss(empty, empty[0], 0), np.zeros(3, np.float32))
 
 
 MEDIAN = """

@@ -47,3 +47,25 @@ def forward_arguments(
         y,
         np.intp(0) if scratch is None else scratch,  # a null pointer
     )
+
+
+def loss_arguments(
+    plan: LaunchPlan, work: Workload, outputs: Any, targets: Any, losses: Any
+) -> tuple[Any, ...]:
+    """Lists the arguments of the kernel that adds up losses.
+
+    Args:
+        plan: What `plan_loss` chose.
+        work: What it was chosen for.
+        outputs: [P, B, O] what the networks answered.
+        targets: [B, O] the right answers.
+        losses: [P], to be written.
+    """
+    return (
+        np.int32(work.num_genomes),
+        np.int32(work.num_samples),
+        np.int32(work.num_outputs),
+        outputs,
+        targets,
+        losses,
+    )

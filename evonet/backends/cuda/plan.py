@@ -16,12 +16,15 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Iterator, Mapping
-from typing import Final, Literal
+from typing import Any, Final, Literal
+
+import numpy as np
 
 from evonet.backends.cuda.workload import DeviceLimits, Workload
 from evonet.errors import DeviceError, check_option
+from evonet.functions import LOSSES
 
-__all__ = ["DeviceLimits", "LaunchPlan", "Workload", "plan_forward"]
+__all__ = ["DeviceLimits", "LaunchPlan", "Workload", "plan_forward", "plan_loss"]
 
 MAPPINGS: Final = ("auto", "levels", "samples")
 
@@ -48,7 +51,7 @@ class LaunchPlan:
 
     Attributes:
         kernel: Name of the .cu file and of its entry point.
-        mapping: "levels" or "samples".
+        mapping: "levels", "samples" or, of a sum of losses, "loss".
         defines: What the kernel is compiled with.
         grid: Blocks.
         block: Threads of a block.
@@ -86,6 +89,7 @@ def option_sets() -> list[tuple[str, dict[str, int | str]]]:
             ("forward_levels", {"REAL": real, "GLOBAL_VALUES": in_global, "WIDE_TEAM": wide})
             for in_global, wide in ((0, 0), (0, 1), (1, 1))
         ]
+        sets += [("loss", {"REAL": real, "LOSS": loss}) for loss in range(len(LOSSES))]
     return sets
 
 
@@ -108,6 +112,30 @@ def plan_forward(
             f"of {best.kernel}. Evaluate the samples in parts."
         )
     return best
+
+
+def plan_loss(work: Workload, limits: DeviceLimits, loss: int) -> LaunchPlan:
+    """Lays out the sum of losses: a warp per genome, whatever the GPU.
+
+    Args:
+        work: What `plan_forward` was asked for; its outputs are there already.
+        limits: The GPU.
+        loss: A position in `evonet.functions.LOSSES`.
+    """
+    warps = 4
+    return LaunchPlan(
+        kernel="loss",
+        mapping="loss",
+        defines={"REAL": _real(work.dtype), "LOSS": loss},
+        grid=(-(-work.num_genomes // warps),),
+        block=(WARP * warps,),
+        shared_mem=0,
+        scratch_nbytes=0,
+        team_size=WARP,
+        tile=WARP,
+        team_values=0,
+        cycles=0.0,
+    )
 
 
 def candidate_plans(work: Workload, limits: DeviceLimits, mapping: str) -> list[LaunchPlan]:
@@ -135,6 +163,10 @@ def _samples_plans(work: Workload, limits: DeviceLimits) -> Iterator[LaunchPlan]
     if CHUNK + work.max_slots * WARP * size > limits.shared_per_block_optin:
         values = work.max_slots * WARP * widest
         yield _plan_samples(work, limits, widest, values, in_global=True)
+
+
+def _real(dtype: np.dtype[Any]) -> str:
+    return "float" if dtype == np.float32 else "double"
 
 
 def _whole_chunks(values: int, size: int) -> int:
@@ -291,7 +323,7 @@ def _finish(
         kernel=f"forward_{mapping}",
         mapping=mapping,
         defines={
-            "REAL": "float" if work.dtype.itemsize == 4 else "double",
+            "REAL": _real(work.dtype),
             "GLOBAL_VALUES": int(in_global),
             **defines,
         },
