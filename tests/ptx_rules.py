@@ -18,6 +18,7 @@ ALLOWED = re.compile(
     | setp\.(?:eq|ne|lt|le|gt|ge|equ|neu|ltu|leu|gtu|geu|num|nan)\.f(?:32|64)
     | selp\.(?:f(?:32|64)|b16|b32|b64|{INTEGER[2:]})
     | cvt\.rn\.f(?:32|64){INTEGER}                   # an integer becomes the nearest number
+    | cvt\.rn\.f32\.f64 | cvt\.f64\.f32
     | cvt{INTEGER}{INTEGER}
     | (?:add|sub|neg|not|and|or|xor|min|max|abs|shl|shr|div|rem|mov|popc|bfe|bfi|slct){INTEGER}
     | (?:mul|mad)\.(?:lo|hi|wide){INTEGER}
@@ -33,16 +34,18 @@ ALLOWED = re.compile(
     )""",
     re.VERBOSE,
 )
+ARITHMETIC = re.compile(r"(?:add|sub|mul|div|fma|rcp|sqrt|min|max)\b.*\.f(?:32|64)")
 # Declarations and labels start with a dot or a dollar sign.
 INSTRUCTION = re.compile(r"^\s*(?:@!?%p\d+\s+)?([a-z][\w.]*)\s*([^;]*);", re.MULTILINE)
 
 
-def find_faults(ptx: str, real: str) -> list[str]:
+def find_faults(ptx: str, real: str | None) -> list[str]:
     """Lists what breaks the rules, with the line.
 
     Args:
         ptx: What NVRTC made.
-        real: "float" or "double": the type that the kernel computes with.
+        real: "float" or "double": the type that the kernel computes with; None for one that only
+            converts.
     """
     faults = []
     found = list(INSTRUCTION.finditer(ptx))
@@ -57,9 +60,11 @@ def find_faults(ptx: str, real: str) -> list[str]:
     return faults
 
 
-def _fault(opcode: str, operands: str, real: str) -> str | None:
+def _fault(opcode: str, operands: str, real: str | None) -> str | None:
     if not ALLOWED.fullmatch(opcode):
         return "not on the list"
+    if real is None and ARITHMETIC.fullmatch(opcode):
+        return "arithmetic in a kernel that only converts"
     if real == "float" and ".f64" in opcode:
         return "double arithmetic in a float kernel"
     if opcode == "fma.rn.f64":

@@ -20,6 +20,7 @@ from ptx_rules import find_faults
 from evonet import CompileError
 from evonet.backends.cuda import compiler
 from evonet.backends.cuda.plan import option_sets
+from evonet.backends.cuda.samples import _C_NAMES
 
 ARCHS = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
 OPTIONS = {"REAL": "float", "GLOBAL_VALUES": 0, "WIDE_TEAM": 0}
@@ -77,6 +78,15 @@ def test_arithmetic_and_resources(
     assert shared <= 64  # the rest is dynamic, and in the plan
 
 
+@pytest.mark.parametrize("arch", ARCHS)
+@pytest.mark.parametrize("real", ["float", "double"])
+def test_samples_are_converted_with_one_rounding(real: str, arch: str) -> None:
+    for source in sorted(set(_C_NAMES.values())):
+        compiled = compiler.compile_kernel("gather_samples", {"SOURCE": source, "REAL": real}, arch)
+        assert find_faults(compiled.ptx, None) == []
+        assert len(re.findall(r"\bcvt\.rn\.f", compiled.ptx)) <= 1
+
+
 def most_registers(kernel: str, defines: dict[str, Any], arch: str) -> int:
     """The budget: what keeps as many threads in flight as the plan believes."""
     if kernel == "forward_levels":
@@ -126,6 +136,7 @@ def test_the_rules_find_flushed_denormals(tmp_path: Path, monkeypatch: pytest.Mo
         ("fma.rn.f32 %f1, %f2, %f3, %f4;", True),
         ("fma.rn.f64 %fd1, %fd2, %fd3, %fd4;", False),
         ("@%p1 mul.f32 %f1, %f2, %f3;", False),
+        ("cvt.rn.f32.f64 %f1, %fd1;", False),
     ],
 )
 def test_the_rules_know_limits_and_roundings(line: str, is_right: bool) -> None:
