@@ -8,6 +8,7 @@ import itertools
 import multiprocessing
 import random
 import threading
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -508,10 +509,16 @@ def test_a_forked_child_is_told_that_cuda_does_not_work_there(imaginary_gpus: Le
             network(samples(4, 3))
         except DeviceError as error:
             answers.put(str(error))
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            answers.put(on("cuda").backend)
+        answers.put(str(said[0].message))
 
     process = context.Process(target=child)
     process.start()
     process.join(60)
+    assert "forked process" in answers.get()
+    assert answers.get() == "cpu"
     assert "forked process" in answers.get()
 
 

@@ -9,6 +9,9 @@ CUDA_KINDS: Final = (2, 13)  # DLPack's kDLCUDA and kDLCUDAManaged
 
 def is_on_gpu(x: object) -> bool:
     """Tells whether something is an array in an NVIDIA GPU's memory."""
-    if hasattr(x, "__dlpack_device__"):
+    if not hasattr(x, "__dlpack_device__"):
+        return hasattr(x, "__cuda_array_interface__")
+    try:
         return int(x.__dlpack_device__()[0]) in CUDA_KINDS
-    return hasattr(x, "__cuda_array_interface__")
+    except (BufferError, NotImplementedError, RuntimeError, TypeError, ValueError):
+        return False  # such an array tells its reason when it is read

@@ -15,7 +15,8 @@ from evonet.backends.cuda.results import Losses, Outputs
 from evonet.backends.cuda.samples import gather
 from evonet.backends.cuda.share import Share
 from evonet.backends.cuda.shares import split
-from evonet.errors import DeviceError, DeviceMemoryError, ShapeError
+from evonet.backends.cuda.survey import check_process
+from evonet.errors import DeviceMemoryError, ShapeError
 
 if TYPE_CHECKING:
     from evonet.backends.base import Mapping
@@ -44,7 +45,7 @@ class CudaForward(DeviceForward):
         Raises:
             ShapeError: Its owner or CuPy refuses.
         """
-        self._check_process()
+        check_process(self._process)
         try:
             array = self._home.adopt(x)
         except (TypeError, ValueError, BufferError, NotImplementedError) as error:
@@ -76,7 +77,7 @@ class CudaForward(DeviceForward):
 
     def on_device(self, x: Any) -> DeviceArray:
         """Computes [P, B, O] and leaves it on the first GPU; its work may still be under way."""
-        self._check_process()
+        check_process(self._process)
         shape, dtype = self._shape(x), self._schedule.dtype
         try:
             y = self._home.empty(shape, dtype)
@@ -106,7 +107,7 @@ class CudaForward(DeviceForward):
 
     def _run(self, x: Any, result_on: Callable[[Device], Result]) -> None:
         """Lets every share evaluate its genomes; one GPU in this thread, several in their own."""
-        self._check_process()
+        check_process(self._process)
         samples = self._contiguous(x)
         results = [result_on(share.device) for share in self._shares]
         if len(self._shares) == 1:
@@ -122,10 +123,3 @@ class CudaForward(DeviceForward):
             ]
             for run in runs:
                 run.result()
-
-    def _check_process(self) -> None:
-        if os.getpid() != self._process:
-            raise DeviceError(
-                "CUDA does not work in a forked process. Compile the network in the process that "
-                'uses it, and start processes with multiprocessing\'s "spawn".'
-            )

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import threading
 from typing import TYPE_CHECKING, Any
 
 from evonet.backends.cuda.arguments import forward_arguments
 from evonet.backends.cuda.layout import pack_schedule
-from evonet.backends.cuda.plan import LaunchPlan, Workload, plan_forward
+from evonet.backends.cuda.plan import Workload, plan_forward
 from evonet.backends.cuda.samples import Visitor
 from evonet.errors import DeviceMemoryError
 
@@ -36,7 +37,7 @@ class Share:
         self._uploaded: dict[str, DeviceArray] | None = None  # of all genomes, if they fit
         self._piece = end - begin  # genomes at a time, for as many samples as:
         self._short_from = 0  # samples at which memory ran short; 0 if it never did
-        self._plans: dict[tuple[int, int, int, bool], tuple[Workload, LaunchPlan]] = {}
+        self._measured: dict[tuple[int, int], Workload] = {}
         self._one_at_a_time = threading.Lock()
 
     def run_to_end(self, x: Any, result: Result) -> None:
@@ -102,7 +103,8 @@ class Share:
         device, dtype = self.device, self._schedule.dtype
         arrays = self._upload(begin, end)
         samples = (shared or Visitor(device, x[begin:end])).here()
-        work, plan = self._plan(begin, end, x.shape[-2], shared is not None)
+        work = self._measure(begin, end, x.shape[-2], shared is not None)
+        plan = plan_forward(work, device.limits, self._mapping)
         outputs = result.place(work, begin, end)
         num_scratch = plan.scratch_nbytes // dtype.itemsize
         scratch = device.empty((num_scratch,), dtype) if num_scratch else None
@@ -121,11 +123,10 @@ class Share:
         packed = pack_schedule(self._schedule, begin, end)
         return {name: self.device.upload(array) for name, array in packed.items()}
 
-    def _plan(
-        self, begin: int, end: int, num_samples: int, shared_x: bool
-    ) -> tuple[Workload, LaunchPlan]:
-        key = (begin, end, num_samples, shared_x)
-        if key not in self._plans:
+    def _measure(self, begin: int, end: int, num_samples: int, shared_x: bool) -> Workload:
+        """The workload of some genomes; only what depends on genomes is worth keeping."""
+        if (begin, end) not in self._measured:
             work = Workload.of(self._schedule, begin, end, num_samples, shared_x)
-            self._plans[key] = work, plan_forward(work, self.device.limits, self._mapping)
-        return self._plans[key]
+            self._measured[begin, end] = work
+        known = self._measured[begin, end]
+        return dataclasses.replace(known, num_samples=num_samples, shared_x=shared_x)

@@ -61,15 +61,36 @@ def usable_devices() -> tuple[Device, ...]:
     Raises:
         DeviceError: There are none; says why and what to do.
     """
-    found = _survey()
+    process, found = _survey()
     if isinstance(found, str):
         raise DeviceError(found)
+    check_process(process)
     return found
 
 
+def check_process(process: int) -> None:
+    """Raises in a process that was forked from the one that began to use CUDA.
+
+    Args:
+        process: The number of the process that began to use CUDA.
+
+    Raises:
+        DeviceError: This is another one.
+    """
+    if os.getpid() != process:
+        raise DeviceError(
+            "CUDA does not work in a forked process. Start processes with multiprocessing's "
+            '"spawn", and compile networks in the process that uses them.'
+        )
+
+
 @functools.cache
-def _survey() -> tuple[Device, ...] | str:
-    """The usable GPUs, or why there are none. Asked once: the answer takes a second."""
+def _survey() -> tuple[int, tuple[Device, ...] | str]:
+    """The process that asked, and the usable GPUs or why there are none; it takes a second."""
+    return os.getpid(), _look_for_devices()
+
+
+def _look_for_devices() -> tuple[Device, ...] | str:
     try:
         cupy = import_cupy()
         candidates = list_devices(cupy)
