@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import json
 import math
 import tempfile
 from pathlib import Path
@@ -30,7 +32,8 @@ class RawModule:
         arch = "sm_{}{}".format(*self._machine.compute_capability)
         if f"-arch={arch}" not in recipe["options"]:
             raise CUDADriverError(209)
-        return RawKernel(self._machine, _compile(recipe, self._machine.mode), name)
+        module = _compile(json.dumps(recipe), self._machine.mode)
+        return RawKernel(self._machine, module, name)
 
 
 class RawKernel:
@@ -86,7 +89,9 @@ class RawKernel:
         return values
 
 
-def _compile(recipe: dict[str, Any], mode: Any) -> simt.Module:
+@functools.cache  # machines come and go, but a kernel stays what it is
+def _compile(image: str, mode: Any) -> simt.Module:
+    recipe = json.loads(image)
     folders, defines = [], {}
     for option in recipe["options"]:
         for prefix in ("-I", "--include-path="):
