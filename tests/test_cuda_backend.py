@@ -30,6 +30,8 @@ from evonet import (
     ShapeError,
 )
 from evonet.backends.cuda import shares
+from evonet.backends.cuda.device import Device
+from evonet.functions import LOSSES
 from evonet.resources import resource_folder
 from evonet.schedule import build_schedule
 from evonet.tasks import xor
@@ -89,6 +91,18 @@ def test_the_gpu_has_the_bits_of_the_processor(
         x = samples(*((40, size, 3) if own else (size, 3)), dtype=dtype)
         assert_same_bits(gpu(x), cpu(x))
     assert machine.launches[f"forward_{mapping}"] == 4
+
+
+@pytest.mark.parametrize("mapping", MAPPINGS)
+def test_the_checker_finds_nothing_wrong(mapping: Any, imaginary_gpus: Lend) -> None:
+    machine = imaginary_gpus()
+    machine.mode = "checked"
+    x, targets = samples(10, 6), samples(5, 2)
+    network = on("cuda", mapping=mapping)
+    given = uploaded(x.astype(np.float64))[::2, ::2]
+    assert_same_bits(network(given), on("cpu")(x[::2, ::2]))
+    assert_same_bits(network.loss(given, targets), on("cpu").loss(x[::2, ::2], targets))
+    assert {"gather_samples", f"forward_{mapping}", "loss"} == set(machine.launches)
 
 
 @pytest.mark.parametrize("order", ["reverse", "random"])
@@ -262,6 +276,72 @@ def test_outputs_that_do_not_fit_may_go_to_the_host(imaginary_gpus: Lend) -> Non
     assert_same_bits(network(x), on("cpu")(x))
 
 
+# ---- losses -------------------------------------------------------------------------------------
+
+LOSS_NAMES = tuple(loss.name for loss in LOSSES)
+
+
+@pytest.mark.parametrize("loss", LOSS_NAMES)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_losses_have_the_bits_of_the_processor(loss: str, dtype: Any, imaginary_gpus: Lend) -> None:
+    machine = imaginary_gpus()
+    genomes = population(dtype=dtype)
+    cpu, gpu = on("cpu", genomes), on("cuda", genomes)
+    for size in (0, 1, 33, 100):
+        targets = samples(size, 2, dtype=dtype)
+        for x in (samples(size, 3, dtype=dtype), samples(40, size, 3, dtype=dtype)):
+            assert_same_bits(gpu.loss(x, targets, loss), cpu.loss(x, targets, loss))
+    assert machine.launches["loss"] == 6
+
+
+def test_a_loss_and_a_call_share_one_upload(imaginary_gpus: Lend) -> None:
+    machine = imaginary_gpus()
+    network, x, targets = on("cuda"), samples(8, 3), samples(8, 2)
+    network(x)
+    before = machine.num_allocations
+    network.loss(x, targets)
+    assert machine.num_allocations == before + 4  # samples, outputs, targets, losses
+
+
+def test_only_the_losses_leave_the_gpu(
+    imaginary_gpus: Lend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    imaginary_gpus()
+    network = on("cuda")
+    shapes, honest = [], Device.download
+
+    def watch(device: Device, array: Any, out: np.ndarray) -> None:
+        shapes.append(out.shape)
+        honest(device, array, out)
+
+    monkeypatch.setattr(Device, "download", watch)
+    network.loss(samples(8, 3), samples(8, 2))
+    assert shapes == [(40,)]
+
+
+def test_one_failed_allocation_anywhere_does_not_change_a_loss(imaginary_gpus: Lend) -> None:
+    machine = imaginary_gpus()
+    x, targets = samples(9, 3), samples(9, 2)
+    expected = on("cpu").loss(x, targets)
+    network = on("cuda")
+    begin = machine.num_allocations
+    network.loss(x, targets)
+    for n in range(1, machine.num_allocations - begin + 1):
+        network = on("cuda")
+        machine.fail_at = {machine.num_allocations + n}
+        assert_same_bits(network.loss(x, targets), expected)
+        assert machine.num_allocations > max(machine.fail_at)
+
+
+def test_targets_may_be_on_the_gpu_in_any_type(imaginary_gpus: Lend) -> None:
+    imaginary_gpus()
+    x, targets = samples(9, 3), np.arange(36).reshape(9, 4)
+    found = on("cuda").loss(uploaded(x), uploaded(targets)[:, ::2])
+    assert_same_bits(found, on("cpu").loss(x, targets[:, ::2]))
+    with pytest.raises(ShapeError, match=r"targets must have shape \[9, 2\]"):
+        on("cuda").loss(x, uploaded(targets))
+
+
 # ---- several GPUs -------------------------------------------------------------------------------
 
 
@@ -295,6 +375,13 @@ def test_samples_may_be_on_any_of_several_gpus(place: int, out: Any, two_gpus: M
     two_gpus.current = 0
     y = network(given, out=out)
     assert_same_bits(y if out == "host" else y.get(), on("cpu")(x))
+
+
+def test_several_gpus_share_a_loss(two_gpus: Machine) -> None:
+    x, targets = samples(9, 3), samples(9, 2)
+    found = on("cuda").loss(x, uploaded(targets.astype(np.float64)))
+    assert_same_bits(found, on("cpu").loss(x, targets))
+    assert {device for name, device in two_gpus.log if name == "loss"} == {0, 1}
 
 
 def test_each_of_several_gpus_may_run_out_of_memory(two_gpus: Machine) -> None:
