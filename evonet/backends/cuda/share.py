@@ -7,7 +7,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from evonet.backends.cuda.arguments import forward_arguments
-from evonet.backends.cuda.layout import pack_schedule
+from evonet.backends.cuda.layout import pack_schedule, packed_nbytes
 from evonet.backends.cuda.plan import Workload, plan_forward
 from evonet.backends.cuda.samples import Visitor
 from evonet.errors import DeviceMemoryError
@@ -60,7 +60,7 @@ class Share:
         with self._one_at_a_time:
             num_samples = x.shape[-2]
             is_short = 0 < self._short_from <= num_samples
-            piece = self._piece if is_short else self.end - self.begin
+            piece = self._piece if is_short else self._likely_piece(num_samples)
             shared = Visitor(self.device, x) if x.ndim == 2 else None
             begin, tried = self.begin, False
             while begin < self.end:
@@ -78,6 +78,18 @@ class Share:
                 tried = end - begin == 1  # once more, now that everything is forgotten
                 piece = (end - begin + 1) // 2
                 self._piece, self._short_from = piece, max(1, num_samples)
+
+    def _likely_piece(self, num_samples: int) -> int:
+        """As many genomes as should fit: packing more would mostly be in vain."""
+        piece = self.end - self.begin
+        if self._uploaded is None:
+            outputs = num_samples * self._schedule.num_outputs * self._schedule.dtype.itemsize
+            free = self.device.free_memory()
+            while piece > 1 and free < piece * outputs + packed_nbytes(
+                self._schedule, self.begin, self.begin + piece
+            ):
+                piece = (piece + 1) // 2
+        return piece
 
     def forget(self) -> None:
         """Frees what is uploaded; the next call uploads it again."""
