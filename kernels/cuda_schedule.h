@@ -95,14 +95,20 @@ struct GlobalLinks {
   }
 };
 
-// The values of one thread's samples: one for every slot, row bytes apart.
+// The values of one thread's samples: one for every slot, row bytes apart. Addresses in shared
+// memory have 32 bits; with those of global memory a wide product is one instruction.
 template <class T, int N>
 struct Column {
+#if GLOBAL_VALUES
+  using Offset = int64;
+#else
+  using Offset = int32;
+#endif
   char* values;  // at slot 0
   int32 row;
 
   EVONET_METHOD Samples<T, N>& operator()(int32 slot) const {
-    return *reinterpret_cast<Samples<T, N>*>(values + slot * row);
+    return *reinterpret_cast<Samples<T, N>*>(values + Offset(slot) * row);
   }
   EVONET_METHOD T& one(int32 slot, int k) const { return (*this)(slot).at[k]; }
 };

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
@@ -73,7 +74,7 @@ def is_power_of_2(n: int) -> bool:
 @given(WORKLOADS, st.sampled_from([SMALL, RTX_3090, T4, H100]))
 def test_every_candidate_is_a_legal_launch(work: Workload, limits: DeviceLimits) -> None:
     plans = candidate_plans(work, limits, "auto")
-    assert {plan.mapping for plan in plans} == {"levels", "samples"}
+    assert "samples" in {plan.mapping for plan in plans}
     known = option_sets()
     for plan in plans:
         assert (plan.kernel, dict(plan.defines)) in known
@@ -125,20 +126,28 @@ def test_the_cheapest_candidate_wins(work: Workload) -> None:
     best = plan_forward(work, RTX_3090)
     plans = candidate_plans(work, RTX_3090, "auto")
     assert best.cycles == min(plan.cycles for plan in plans)
-    for mapping in ("levels", "samples"):
-        assert plan_forward(work, RTX_3090, mapping).mapping == mapping
+
+
+@pytest.mark.parametrize("mapping", ["levels", "samples"])
+def test_a_mapping_can_be_forced(mapping: Any) -> None:
+    for samples in (1, 1000):
+        assert plan_forward(workload(samples=samples), RTX_3090, mapping).mapping == mapping
 
 
 def test_many_samples_of_small_networks_go_by_samples() -> None:
-    plan = plan_forward(workload(genomes=10_000, nodes=20, links=60, samples=4096), RTX_3090)
+    work = workload(genomes=10_000, nodes=20, links=60, samples=4096)
+    assert plan_forward(work, RTX_3090).mapping == "samples"
+
+
+def test_many_links_of_few_nodes_get_four_samples_per_thread() -> None:
+    plan = plan_forward(workload(genomes=10_000, nodes=8, links=160, samples=4096), RTX_3090)
     assert (plan.mapping, plan.defines["VECTOR"]) == ("samples", 4)
 
 
-def test_one_sample_goes_by_levels() -> None:
-    assert plan_forward(workload(samples=1), RTX_3090).mapping == "levels"
-    assert plan_forward(workload(nodes=3, links=6, samples=4, levels=2), RTX_3090).mapping == (
-        "levels"
-    )
+@pytest.mark.parametrize("limits", [RTX_3090, T4, H100])
+def test_few_samples_go_by_levels(limits: DeviceLimits) -> None:
+    for samples, genomes in itertools.product((1, 4), (1000, 100_000)):
+        assert plan_forward(workload(genomes=genomes, samples=samples), limits).mapping == "levels"
 
 
 def test_large_networks_on_one_sample_get_a_block_each() -> None:
@@ -148,7 +157,8 @@ def test_large_networks_on_one_sample_get_a_block_each() -> None:
 
 
 def test_several_small_genomes_share_a_block() -> None:
-    plan = plan_forward(workload(nodes=3, links=6, samples=4, levels=2), RTX_3090)
+    plan = plan_forward(workload(100_000, nodes=3, links=6, samples=4, levels=2), RTX_3090)
+    assert plan.mapping == "levels"
     assert plan.block[0] > plan.team_size
 
 

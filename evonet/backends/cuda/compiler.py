@@ -81,16 +81,31 @@ class Compiled(NamedTuple):
 
 def compile_kernel(kernel: str, defines: Mapping[str, int | str], arch: str) -> Compiled:
     """Compiles a kernel, whether it is in the cache or not; see `cubin`."""
-    nvrtc = load_nvrtc()
-    options = compile_options(defines, arch)
     headers = kernel_sources(kernel)
     source = headers.pop(f"{kernel}.cu")
+    return compile_sources(source, kernel, headers, defines, arch)
+
+
+def compile_sources(
+    source: str,
+    name: str,
+    headers: Mapping[str, str],
+    defines: Mapping[str, int | str],
+    arch: str,
+) -> Compiled:
+    """Compiles a text that may include the headers given, by name, and no others.
+
+    Raises:
+        CompileError: NVRTC is missing or refuses it.
+    """
+    nvrtc = load_nvrtc()
+    options = compile_options(defines, arch)
     # Headers travel as texts: given a folder, NVRTC would look into the current one first.
     program = nvrtc.createProgram(
         source,
-        f"{kernel}.cu",
+        f"{name}.cu",
         tuple(text.encode() for text in headers.values()),
-        tuple(name.encode() for name in headers),
+        tuple(header.encode() for header in headers),
     )
     try:
         nvrtc.compileProgram(program, options)
@@ -99,7 +114,7 @@ def compile_kernel(kernel: str, defines: Mapping[str, int | str], arch: str) -> 
     except nvrtc.NVRTCError as error:
         log = _text(nvrtc.getProgramLog(program))
         raise CompileError(
-            f"NVRTC {nvrtc_version()} cannot compile {kernel}.cu ({' '.join(options)}): "
+            f"NVRTC {nvrtc_version()} cannot compile {name}.cu ({' '.join(options)}): "
             f"{error}\n{log}",
             log,
         ) from error

@@ -1,14 +1,6 @@
-"""The cost model: which kernel evaluates a workload, with how many threads.
+"""Which kernel evaluates a workload, with how many threads: the cheapest of all launches.
 
-Every way to launch is priced, and the cheapest taken. A price is the time in cycles in which one
-multiprocessor could finish its part of the work, whichever of three things it runs out of first:
-
-  issue    instructions of all its warps, four per cycle
-  shared   accesses to shared memory, 128 bytes per cycle
-  latency  the waits of one team after the other, as many at a time as fit
-
-A team is the threads that evaluate one genome on one tile of samples. The constants are counted in
-the SASS of the kernels, docs/gpu.md has the table; latencies are rounded from public measurements.
+`price` tells what a launch costs. Whatever is chosen, the bits are the same.
 """
 
 from __future__ import annotations
@@ -20,6 +12,14 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
+from evonet.backends.cuda.price import (
+    WARP,
+    TeamWork,
+    levels_work,
+    price,
+    resident_blocks,
+    samples_work,
+)
 from evonet.backends.cuda.workload import DeviceLimits, Workload
 from evonet.errors import DeviceError, check_option
 from evonet.functions import LOSSES
@@ -28,21 +28,13 @@ __all__ = ["DeviceLimits", "LaunchPlan", "Workload", "plan_forward", "plan_loss"
 
 MAPPINGS: Final = ("auto", "levels", "samples")
 
-WARP: Final = 32
-CHUNK: Final = 512  # bytes of links that a warp of forward_samples stages
-SYSTEM_SHARED: Final = 1024  # bytes of each block that CUDA takes for itself
-NARROW_THREADS: Final = 128  # of a block of forward_levels that holds several teams
-MOST_TEAM: Final = 512
+# What the kernels are made for.
+CHUNK: Final = 512  # bytes of units that a warp of forward_samples stages
+BLOCK: Final = 128  # threads of a block that holds several teams
+LEAST_TEAM, MOST_TEAM = 8, 512
 MOST_TILE: Final = 32
 MOST_TEAMS: Final = 2**31 - 2**20  # kernels count them in 32 bits
-
-# Warp instructions, by the SASS of sm_86.
-LINK, LINK_MORE = 3, 1  # a link of one sample, and of each more that a thread has
-NODE, ACTIVATION = 30, 30
-INPUT, OUTPUT = 8, 10
-# Cycles.
-LINK_WAIT, NODE_WAIT, BARRIER_WAIT, TEAM_WAIT = 12, 250, 40, 2000
-GLOBAL_WAIT = 10  # times as long for values in global memory
+VECTORS: Final = {4: (4, 2, 1), 8: (2, 1)}  # samples per thread, by bytes of a number
 
 
 @dataclasses.dataclass(frozen=True)
@@ -79,7 +71,7 @@ class LaunchPlan:
 def option_sets() -> list[tuple[str, dict[str, int | str]]]:
     """Every kernel with every set of defines that a plan may ask for."""
     sets: list[tuple[str, dict[str, int | str]]] = []
-    for real, vectors in (("float", (4, 2, 1)), ("double", (2, 1))):
+    for real, vectors in (("float", VECTORS[4]), ("double", VECTORS[8])):
         sets += [
             ("forward_samples", {"REAL": real, "GLOBAL_VALUES": 0, "VECTOR": vector})
             for vector in vectors
@@ -105,13 +97,13 @@ def plan_forward(
         OptionError: There is no such mapping.
         DeviceError: The workload is too large for one launch.
     """
-    best = min(candidate_plans(work, limits, mapping), key=lambda plan: plan.cycles)
-    if max(work.num_genomes * -(-work.num_samples // best.tile), work.num_samples) > MOST_TEAMS:
+    plans = candidate_plans(work, limits, mapping)
+    if not plans:
         raise DeviceError(
-            f"{work.num_genomes} genomes on {work.num_samples} samples are too much for one launch "
-            f"of {best.kernel}. Evaluate the samples in parts."
+            f"{work.num_genomes} genomes on {work.num_samples} samples are too much for one "
+            "launch. Evaluate the samples in parts."
         )
-    return best
+    return min(plans, key=lambda plan: plan.cycles)
 
 
 def plan_loss(work: Workload, limits: DeviceLimits, loss: int) -> LaunchPlan:
@@ -122,13 +114,12 @@ def plan_loss(work: Workload, limits: DeviceLimits, loss: int) -> LaunchPlan:
         limits: The GPU.
         loss: A position in `evonet.functions.LOSSES`.
     """
-    warps = 4
     return LaunchPlan(
         kernel="loss",
         mapping="loss",
         defines={"REAL": _real(work.dtype), "LOSS": loss},
-        grid=(-(-work.num_genomes // warps),),
-        block=(WARP * warps,),
+        grid=(-(-work.num_genomes * WARP // BLOCK),),
+        block=(BLOCK,),
         shared_mem=0,
         scratch_nbytes=0,
         team_size=WARP,
@@ -150,84 +141,76 @@ def candidate_plans(work: Workload, limits: DeviceLimits, mapping: str) -> list[
         for name, candidates in (("samples", _samples_plans), ("levels", _levels_plans))
         if mapping in ("auto", name)
         for plan in candidates(work, limits)
+        if max(work.num_genomes * -(-work.num_samples // plan.tile), work.num_samples) <= MOST_TEAMS
     ]
 
 
 def _samples_plans(work: Workload, limits: DeviceLimits) -> Iterator[LaunchPlan]:
     size = work.dtype.itemsize
-    widest = 16 // size
-    for vector in (4, 2, 1) if size == 4 else (2, 1):
-        values = _whole_chunks(work.max_slots * WARP * vector, size)
-        if CHUNK + values * size <= limits.shared_per_block_optin:
-            yield _plan_samples(work, limits, vector, values, in_global=False)
-    if CHUNK + work.max_slots * WARP * size > limits.shared_per_block_optin:
-        values = work.max_slots * WARP * widest
-        yield _plan_samples(work, limits, widest, values, in_global=True)
-
-
-def _real(dtype: np.dtype[Any]) -> str:
-    return "float" if dtype == np.float32 else "double"
-
-
-def _whole_chunks(values: int, size: int) -> int:
-    """Chunks of links must start at a multiple of their size, for every warp."""
-    return -(-values * size // CHUNK) * CHUNK // size
-
-
-def _plan_samples(
-    work: Workload, limits: DeviceLimits, vector: int, values: int, *, in_global: bool
-) -> LaunchPlan:
-    tile = WARP * vector
-    num_teams = work.num_genomes * -(-work.num_samples // tile)
-    team_shared = CHUNK + (0 if in_global else values * work.dtype.itemsize)
-    block_warps = max(1, min(4, limits.shared_per_block_optin // 2 // team_shared))
-    resident = _resident_blocks(limits, WARP * block_warps, team_shared * block_warps) * block_warps
-    per_genome = 1 / work.num_genomes
-    links, nodes = work.num_edges * per_genome, work.num_nodes * per_genome
-    issue = (
-        links * (LINK + LINK_MORE * vector)
-        + nodes * (NODE + ACTIVATION * vector)
-        + (work.num_inputs * INPUT + work.num_outputs * OUTPUT) * vector
-    )
-    shared = links * (vector + 0.5)
-    wait = (links * LINK_WAIT + nodes * NODE_WAIT) * (GLOBAL_WAIT if in_global else 1) + TEAM_WAIT
-    return _finish(
-        work,
-        limits,
-        mapping="samples",
-        defines={"VECTOR": vector},
-        teams_per_block=block_warps,
-        team_size=WARP,
-        tile=tile,
-        num_teams=num_teams,
-        team_values=values,
-        team_shared=team_shared,
-        in_global=in_global,
-        resident=resident,
-        issue=issue,
-        shared=shared,
-        wait=wait,
-    )
+    fits = False
+    for vector in VECTORS[size]:
+        row = WARP * vector
+        # Chunks start at a multiple of their size, for every warp.
+        values = -(-work.max_slots * row * size // CHUNK) * CHUNK // size
+        team_shared = CHUNK + values * size
+        if team_shared > limits.shared_per_block_optin and (fits or vector > 1):
+            continue
+        in_global = team_shared > limits.shared_per_block_optin
+        fits = not in_global
+        if in_global:
+            vector, row = VECTORS[size][0], WARP * VECTORS[size][0]
+            values, team_shared = work.max_slots * row, CHUNK
+        wide_registers = size == 8 or in_global
+        yield _plan(
+            work,
+            limits,
+            samples_work(work, vector, in_global=in_global),
+            mapping="samples",
+            defines={"VECTOR": vector},
+            in_global=in_global,
+            most_teams=BLOCK // WARP,
+            team_size=WARP,
+            tile=row,
+            team_values=values,
+            team_shared=team_shared,
+            registers=64 if wide_registers else 40 if vector == 4 else 48,
+        )
 
 
 def _levels_plans(work: Workload, limits: DeviceLimits) -> Iterator[LaunchPlan]:
-    found = False
+    in_global = work.max_slots * work.dtype.itemsize > limits.shared_per_block_optin
     tile = 1
-    while tile <= MOST_TILE and (tile == 1 or tile < 2 * work.num_samples):
-        values = work.max_slots * tile
-        if values * work.dtype.itemsize <= limits.shared_per_block_optin:
-            found = True
-            for team in _team_sizes(work, tile):
-                yield _plan_levels(work, limits, team, tile, in_global=False)
+    while tile <= MOST_TILE and tile < 2 * work.num_samples:
+        sizes = (MOST_TEAM,) if in_global else _team_sizes(work, tile)
+        for team in sizes:
+            values = work.max_slots * tile
+            if team < WARP:
+                # Teams of a warp should find their values in different banks.
+                values += (tile - values) % WARP
+            team_shared = 0 if in_global else values * work.dtype.itemsize
+            if team_shared > limits.shared_per_block_optin:
+                continue
+            wide = team > WARP
+            yield _plan(
+                work,
+                limits,
+                levels_work(work, team, tile, in_global=in_global),
+                mapping="levels",
+                defines={"WIDE_TEAM": int(wide)},
+                in_global=in_global,
+                most_teams=1 if wide else BLOCK // team,
+                team_size=team,
+                tile=tile,
+                team_values=values,
+                team_shared=team_shared,
+                registers=128 if in_global else 64,
+            )
         tile *= 2
-    if not found:
-        for tile in (1, 8, 32):
-            if tile == 1 or tile < 2 * work.num_samples:
-                yield _plan_levels(work, limits, MOST_TEAM, tile, in_global=True)
 
 
 def _team_sizes(work: Workload, tile: int) -> Iterator[int]:
-    team = max(8, tile)
+    """From the smallest to the one that has a thread for all of the widest level."""
+    team = max(LEAST_TEAM, tile)
     while team <= MOST_TEAM:
         yield team
         if team >= work.max_level_width * tile:
@@ -235,106 +218,55 @@ def _team_sizes(work: Workload, tile: int) -> Iterator[int]:
         team *= 2
 
 
-def _plan_levels(
-    work: Workload, limits: DeviceLimits, team: int, tile: int, *, in_global: bool
-) -> LaunchPlan:
-    size = work.dtype.itemsize
-    values = work.max_slots * tile
-    if team < WARP:
-        # Teams of a warp should find their values in different banks.
-        values += (tile - values) % WARP
-    num_teams = work.num_genomes * -(-work.num_samples // tile)
-    team_shared = 0 if in_global else values * size
-    wide = team > WARP
-    fitting = limits.shared_per_block_optin // max(team_shared, 1)
-    teams_per_block = 1 if wide else max(1, min(NARROW_THREADS // team, fitting))
-    resident = teams_per_block * _resident_blocks(
-        limits, team * teams_per_block, team_shared * teams_per_block
-    )
-    per_genome = 1 / work.num_genomes
-    links, nodes, levels = (
-        count * per_genome for count in (work.num_edges, work.num_nodes, work.num_levels)
-    )
-    warps = team / WARP
-    rounds = max(levels, nodes * tile / team)  # of a team over a level, all levels together
-    links_per_node = links / max(nodes, 1)
-    round_issue = NODE + ACTIVATION + links_per_node * (LINK + LINK_MORE)
-    copies = (work.num_inputs * INPUT + work.num_outputs * OUTPUT) * tile / WARP
-    issue = rounds * warps * round_issue + copies
-    shared = rounds * warps * links_per_node * 1.5
-    wait = (
-        rounds * (NODE_WAIT + links_per_node * 4 * LINK_WAIT) * (GLOBAL_WAIT if in_global else 1)
-        + levels * BARRIER_WAIT
-        + TEAM_WAIT
-    )
-    return _finish(
-        work,
-        limits,
-        mapping="levels",
-        defines={"WIDE_TEAM": int(wide)},
-        teams_per_block=teams_per_block,
-        team_size=team,
-        tile=tile,
-        num_teams=num_teams,
-        team_values=values,
-        team_shared=team_shared,
-        in_global=in_global,
-        resident=resident,
-        issue=issue,
-        shared=shared,
-        wait=wait,
-    )
-
-
-def _resident_blocks(limits: DeviceLimits, threads: int, shared: int) -> int:
-    return max(
-        1,
-        min(
-            limits.max_blocks_per_sm,
-            limits.max_threads_per_sm // threads,
-            limits.shared_per_sm // (shared + SYSTEM_SHARED),
-        ),
-    )
-
-
-def _finish(
+def _plan(
     work: Workload,
     limits: DeviceLimits,
+    team_work: TeamWork,
     *,
     mapping: str,
     defines: dict[str, int | str],
-    teams_per_block: int,
+    in_global: bool,
+    most_teams: int,
     team_size: int,
     tile: int,
-    num_teams: int,
     team_values: int,
     team_shared: int,
-    in_global: bool,
-    resident: int,
-    issue: float,
-    shared: float,
-    wait: float,
+    registers: int,
 ) -> LaunchPlan:
+    num_tiles = -(-work.num_samples // tile)
+    num_teams = work.num_genomes * num_tiles
+    # As many teams in a block as keep most of them in flight.
+    resident, teams_per_block = max(
+        (resident_blocks(limits, team_size * teams, registers, team_shared * teams) * teams, teams)
+        for teams in _powers_of_2(most_teams)
+        if teams == 1 or team_shared * teams <= limits.shared_per_block_optin
+    )
     blocks = -(-num_teams // teams_per_block)
+    scratch = 0
     if in_global:  # Teams take turns, so that they need memory only once.
-        blocks = min(blocks, limits.num_sms * -(-resident // teams_per_block))
-    teams_per_sm = -(-num_teams // limits.num_sms)
+        blocks = min(blocks, limits.num_sms * (resident // teams_per_block))
+        scratch = blocks * teams_per_block * team_values * work.dtype.itemsize
     return LaunchPlan(
         kernel=f"forward_{mapping}",
         mapping=mapping,
-        defines={
-            "REAL": _real(work.dtype),
-            "GLOBAL_VALUES": int(in_global),
-            **defines,
-        },
+        defines={"REAL": _real(work.dtype), "GLOBAL_VALUES": int(in_global), **defines},
         grid=(blocks,),
         block=(team_size * teams_per_block,),
         shared_mem=team_shared * teams_per_block,
-        scratch_nbytes=in_global * blocks * teams_per_block * team_values * work.dtype.itemsize,
+        scratch_nbytes=scratch,
         team_size=team_size,
         tile=tile,
         team_values=team_values,
-        cycles=max(
-            teams_per_sm * issue / 4, teams_per_sm * shared, -(-teams_per_sm // resident) * wait
-        ),
+        cycles=price(team_work, num_teams, resident, min(num_tiles, teams_per_block), limits),
     )
+
+
+def _powers_of_2(most: int) -> Iterator[int]:
+    power = 1
+    while power <= most:
+        yield power
+        power *= 2
+
+
+def _real(dtype: np.dtype[Any]) -> str:
+    return "float" if dtype == np.float32 else "double"
