@@ -10,6 +10,7 @@ import random
 import threading
 import warnings
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import cupy_stand_in
@@ -29,8 +30,9 @@ from evonet import (
     Population,
     ShapeError,
 )
-from evonet.backends.cuda import share, shares
+from evonet.backends.cuda import forward, share, shares
 from evonet.backends.cuda.device import Device
+from evonet.backends.cuda.layout import packed_nbytes
 from evonet.functions import LOSSES
 from evonet.resources import resource_folder
 from evonet.schedule import Schedule, build_schedule
@@ -294,6 +296,16 @@ def test_few_samples_run_whole_again_after_many_did_not_fit(imaginary_gpus: Lend
     assert machine.launches.total() == before + 1
 
 
+def test_what_is_uploaded_makes_room_for_many_samples(imaginary_gpus: Lend) -> None:
+    upload = packed_nbytes(build_schedule(population(), on_cycle="zero"), 0, 40)
+    machine = imaginary_gpus(memory=upload + 6_000)
+    network, few, many = on("cuda"), samples(2, 3), samples(500, 3)
+    network(few)
+    assert machine.used[0] == upload
+    assert many.nbytes + 500 * 2 * 4 > 6_000
+    assert_same_bits(network(many), on("cpu")(many))
+
+
 def test_outputs_that_do_not_fit_may_go_to_the_host(imaginary_gpus: Lend) -> None:
     imaginary_gpus(memory=60_000)
     network, x = on("cuda"), samples(500, 3)
@@ -401,6 +413,32 @@ def test_samples_may_be_on_any_of_several_gpus(place: int, out: Any, two_gpus: M
     two_gpus.current = 0
     y = network(given, out=out)
     assert_same_bits(y if out == "host" else y.get(), on("cpu")(x))
+
+
+class OneAfterTheOther:
+    """An executor whose threads do not overlap, so that nobody waits by accident for another."""
+
+    def __init__(self, workers: int) -> None:
+        self._workers = workers
+
+    def __enter__(self) -> OneAfterTheOther:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        pass
+
+    def submit(self, *work: Any) -> Future[None]:
+        with ThreadPoolExecutor(1) as pool:
+            return pool.submit(*work)
+
+
+def test_other_threads_wait_for_the_samples(
+    two_gpus: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(forward, "ThreadPoolExecutor", OneAfterTheOther)
+    x = samples(9, 3)
+    y = on("cuda")(uploaded(x.astype(np.float64)))
+    assert_same_bits(y, on("cpu")(x))
 
 
 def test_several_gpus_share_a_loss(two_gpus: Machine) -> None:

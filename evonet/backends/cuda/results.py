@@ -23,9 +23,6 @@ class Result(Protocol):
     def deliver(self, work: Workload, begin: int, end: int, outputs: DeviceArray) -> None:
         """Takes the outputs that were written there."""
 
-    def forget(self) -> None:
-        """Frees what is kept on the GPU for the next genomes."""
-
 
 class Outputs:
     """The outputs themselves, [P, B, O], on the host or on any GPU."""
@@ -47,9 +44,6 @@ class Outputs:
             self._device.download(outputs, self._y[begin:end])
         elif not self._is_here:
             self._device.copy(outputs, self._y[begin:end])
-
-    def forget(self) -> None:
-        """Keeps nothing."""
 
 
 class Losses:
@@ -76,7 +70,3 @@ class Losses:
         arguments = loss_arguments(plan, work, outputs, self._targets.here(), losses)
         device.launch(plan.kernel, plan.defines, plan.grid, plan.block, arguments, plan.shared_mem)
         device.download(losses, self._losses[begin:end])
-
-    def forget(self) -> None:
-        """Frees the targets."""
-        self._targets.forget()

@@ -87,7 +87,3 @@ class Visitor:
             bring = self._device.upload if is_host else self._device.bring
             self._here = bring(self._array)
         return self._here
-
-    def forget(self) -> None:
-        """Frees the copy; the next use brings it again."""
-        self._here = None

@@ -103,9 +103,6 @@ class Share:
         try:
             self._run_piece(begin, end, x, shared, result)
         except DeviceMemoryError as error:
-            result.forget()
-            if shared is not None:
-                shared.forget()
             return str(error)  # and not the error, whose frames keep arrays alive
         return None
 
