@@ -23,7 +23,7 @@ struct alignas(kUnit) NodeHeader {
 
 template <class T>
 struct Link {
-  int32 slot;
+  int32 back;  // slots from the source to the node
   T weight;
 };
 
@@ -66,7 +66,7 @@ struct GlobalLinks {
   EVONET_METHOD Link<T> link(int32 i) const {
     return links_of<T>(__ldg(first + i / kLinksPerUnit<T>)).link[i % kLinksPerUnit<T>];
   }
-  EVONET_METHOD int32 slot(int32 i) const { return link(i).slot; }
+  EVONET_METHOD int32 back(int32 i) const { return link(i).back; }
   EVONET_METHOD T weight(int32 i) const { return link(i).weight; }
   EVONET_METHOD const GlobalLinks& anywhere(int32) const { return *this; }
 
@@ -77,11 +77,11 @@ struct GlobalLinks {
     for (int32 whole = count / kLinksPerUnit<T>; whole > 0; --whole) {
       const LinkUnit<T> links = links_of<T>(__ldg(unit++));
       EVONET_UNROLL
-      for (int i = 0; i < kLinksPerUnit<T>; ++i) visit(links.link[i].slot, links.link[i].weight);
+      for (int i = 0; i < kLinksPerUnit<T>; ++i) visit(links.link[i].back, links.link[i].weight);
     }
     if (count % kLinksPerUnit<T> != 0) {
       const Link<T> last = links_of<T>(__ldg(unit)).link[0];
-      visit(last.slot, last.weight);
+      visit(last.back, last.weight);
     }
   }
 
@@ -90,27 +90,29 @@ struct GlobalLinks {
     EVONET_KEEP_LOOP
     for (int32 i = 0; i < count; ++i) {
       const Link<T> next = link(i);
-      visit(next.slot, next.weight);
+      visit(next.back, next.weight);
     }
   }
 };
 
-// The values of one thread's samples: one for every slot, row bytes apart. Addresses in shared
-// memory have 32 bits; with those of global memory a wide product is one instruction.
+// The values that one thread sees from a node: those of its samples, for all slots up to the node's
+// own, row bytes apart. Counting back from the node takes one instruction, whereas a slot counted
+// from the first needs two where compilers keep the begin of shared memory apart.
 template <class T, int N>
 struct Column {
 #if GLOBAL_VALUES
-  using Offset = int64;
+  using Offset = int64;  // with 64-bit addresses, a wide product is one instruction
 #else
   using Offset = int32;
 #endif
-  char* values;  // at slot 0
+  char* own;
   int32 row;
 
-  EVONET_METHOD Samples<T, N>& operator()(int32 slot) const {
-    return *reinterpret_cast<Samples<T, N>*>(values + Offset(slot) * row);
+  EVONET_METHOD Samples<T, N>& operator()(int32 back) const {
+    return *reinterpret_cast<Samples<T, N>*>(own - Offset(back) * row);
   }
-  EVONET_METHOD T& one(int32 slot, int k) const { return (*this)(slot).at[k]; }
+  EVONET_METHOD T& one(int32 back, int k) const { return (*this)(back).at[k]; }
+  EVONET_METHOD Column seen_from(int32 ahead) const { return {own + Offset(ahead) * row, row}; }
 };
 
 EVONET_NAMESPACE_END

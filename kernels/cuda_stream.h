@@ -58,7 +58,7 @@ class UnitStream {
       }
       if (now % kLinksPerUnit<T> != 0) {
         const Link<T> last = links_of<T>(unit()).link[0];
-        visit(last.slot, last.weight);
+        visit(last.back, last.weight);
         at_ += kUnit;
       }
     }
@@ -72,7 +72,7 @@ class UnitStream {
       const LinkUnit<T> links = links_of<T>(unit());
       EVONET_UNROLL
       for (int k = 0; k < kLinksPerUnit<T>; ++k) {
-        if (i + k < count) visit(links.link[k].slot, links.link[k].weight);
+        if (i + k < count) visit(links.link[k].back, links.link[k].weight);
       }
       at_ += kUnit;
     }
@@ -102,7 +102,7 @@ class UnitStream {
   static __device__ __forceinline__ void visit_unit(uint4 unit, Visit& visit) {
     const LinkUnit<T> links = links_of<T>(unit);
     EVONET_UNROLL
-    for (int i = 0; i < kLinksPerUnit<T>; ++i) visit(links.link[i].slot, links.link[i].weight);
+    for (int i = 0; i < kLinksPerUnit<T>; ++i) visit(links.link[i].back, links.link[i].weight);
   }
 
   __device__ __forceinline__ void need_unit() {

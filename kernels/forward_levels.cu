@@ -46,7 +46,8 @@ extern "C" __global__ void __launch_bounds__(kMostThreads, kLeastBlocks)
   extern __shared__ uint4 shared[];
   REAL* values = reinterpret_cast<REAL*>(shared) + block_team * int(team_values);
 #endif
-  const Column<REAL, 1> column{reinterpret_cast<char*>(values + sample), tile * int(sizeof(REAL))};
+  const int row = tile * int(sizeof(REAL));
+  const Column<REAL, 1> first_slot{reinterpret_cast<char*>(values + sample), row};
 
   const int num_tiles = (num_samples - 1) / tile + 1, num_teams = num_genomes * num_tiles;
 #if GLOBAL_VALUES
@@ -58,7 +59,9 @@ extern "C" __global__ void __launch_bounds__(kMostThreads, kLeastBlocks)
     const bool inside = b < num_samples;
 
     const REAL* const in = x + ((shared_x ? 0 : (long long)genome * num_samples) + b) * num_inputs;
-    for (int i = first; i < num_inputs; i += step) column.one(i, 0) = inside ? in[i] : REAL(0);
+    for (int i = first; i < num_inputs; i += step) {
+      first_slot.one(-i, 0) = inside ? in[i] : REAL(0);
+    }
     team_barrier(team_size);
 
     const uint4* const genome_units = units + unit_start[genome];
@@ -71,7 +74,8 @@ extern "C" __global__ void __launch_bounds__(kMostThreads, kLeastBlocks)
         const uint4* const unit = genome_units + genome_nodes[node];
         const NodeHeader<REAL> header = load_header<REAL>(unit);
         const GlobalLinks<REAL> links{unit + kHeaderUnits<REAL>};
-        evaluate_node<REAL, 1>(header.genes(), links, column, num_inputs + node);
+        const Column<REAL, 1> column = first_slot.seen_from(num_inputs + node);
+        evaluate_node<REAL, 1>(header.genes(), links, column);
       }
       begin = end;
       team_barrier(team_size);
@@ -80,7 +84,7 @@ extern "C" __global__ void __launch_bounds__(kMostThreads, kLeastBlocks)
     const int* const slots = output_slot + (long long)genome * num_outputs;
     REAL* const out = y + ((long long)genome * num_samples + b) * num_outputs;
     for (int o = first; o < num_outputs; o += step) {
-      if (inside) out[o] = slots[o] < 0 ? REAL(0) : column.one(slots[o], 0);
+      if (inside) out[o] = slots[o] < 0 ? REAL(0) : first_slot.one(-slots[o], 0);
     }
 #if GLOBAL_VALUES
     team_barrier(team_size);

@@ -11,12 +11,16 @@
 using namespace evonet;
 
 constexpr int kMostThreads = 128;
-// Blocks whose registers an SM must have room for; sm_75 takes no more than eight of any kind.
+// Blocks whose registers an SM must have room for, as many as do without spills. An SM of sm_75
+// takes no more than eight of any kind.
 #if __CUDA_ARCH__ < 800
-constexpr int kLeastBlocks = 8;
+constexpr int kFloatBlocks = 8;
+#elif __CUDA_ARCH__ < 1000
+constexpr int kFloatBlocks = VECTOR == 4 ? 12 : 10;
 #else
-constexpr int kLeastBlocks = sizeof(REAL) == 8 || GLOBAL_VALUES ? 8 : VECTOR == 4 ? 12 : 10;
+constexpr int kFloatBlocks = 10;
 #endif
+constexpr int kLeastBlocks = sizeof(REAL) == 8 || GLOBAL_VALUES ? 8 : kFloatBlocks;
 
 // What a warp needs only now and then. In shared memory it leaves registers to the loops.
 struct Errand {
@@ -24,18 +28,19 @@ struct Errand {
   unsigned end_unit;
 };
 
-template <class Column>
+using Row = Samples<REAL, VECTOR>;
+constexpr int kRowBytes = 32 * sizeof(Row);
+
 __device__ __forceinline__ void store_outputs(const Errand& errand, int num_outputs,
                                               int num_samples, const int* output_slot, REAL* y,
-                                              Column column) {
-  using Row = Samples<REAL, VECTOR>;
+                                              char* first_slot) {
   const int b = errand.first_sample + threadIdx.x % 32;
   const int* slots = output_slot + (long long)errand.genome * num_outputs;
   REAL* out = y + ((long long)errand.genome * num_samples + b) * num_outputs;
   EVONET_KEEP_LOOP
   for (int o = 0; o < num_outputs; ++o, ++slots, ++out) {
     const int slot = *slots;
-    const Row row = slot < 0 ? Row{} : column(slot);
+    const Row row = slot < 0 ? Row{} : Column<REAL, VECTOR>{first_slot, kRowBytes}(-slot);
     EVONET_UNROLL
     for (int k = 0; k < VECTOR; ++k) {
       if (b + 32 * k < num_samples) out[32 * k * num_outputs] = row.at[k];
@@ -48,7 +53,6 @@ extern "C" __global__ void __launch_bounds__(kMostThreads, kLeastBlocks)
                     long long team_values, const long long* __restrict__ unit_start,
                     const uint4* __restrict__ units, const int* __restrict__ output_slot,
                     const REAL* __restrict__ x, REAL* __restrict__ y, REAL* scratch) {
-  using Row = Samples<REAL, VECTOR>;
   __shared__ Errand errands[kMostThreads / 32];
   extern __shared__ uint4 dynamic_shared[];
   char* const shared = reinterpret_cast<char*>(dynamic_shared);
@@ -61,7 +65,7 @@ extern "C" __global__ void __launch_bounds__(kMostThreads, kLeastBlocks)
   const int chunk = warp * (kChunkBytes + int(team_values) * int(sizeof(REAL)));
   char* const values = shared + chunk + kChunkBytes;
 #endif
-  const Column<REAL, VECTOR> column{values + lane * int(sizeof(Row)), 32 * int(sizeof(Row))};
+  char* const first_slot = values + lane * int(sizeof(Row));
 
   const int num_tiles = (num_samples - 1) / (32 * VECTOR) + 1, num_teams = num_genomes * num_tiles;
 #if GLOBAL_VALUES
@@ -77,28 +81,27 @@ extern "C" __global__ void __launch_bounds__(kMostThreads, kLeastBlocks)
     UnitStream<REAL> stream(units, unsigned(unit_start[genome]), &errands[warp].end_unit, shared,
                             chunk);
 
+    char* own = first_slot;
     const REAL* in = x + ((shared_x ? 0 : (long long)genome * num_samples) + b) * num_inputs;
     EVONET_KEEP_LOOP
-    for (int i = 0; i < num_inputs; ++i, ++in) {
+    for (int i = 0; i < num_inputs; ++i, ++in, own += kRowBytes) {
       Row row;
       EVONET_UNROLL
       for (int k = 0; k < VECTOR; ++k) {
         const bool inside = b + 32 * k < num_samples;
         row.at[k] = inside ? in[32 * k * num_inputs] : REAL(0);
       }
-      column(i) = row;
+      *reinterpret_cast<Row*>(own) = row;
     }
 
-    if (unit_start[genome] < unit_start[genome + 1]) {
-      int slot = num_inputs;
-      for (bool more = true; more; ++slot) {
-        const NodeHeader<REAL> node = stream.header();
-        evaluate_node<REAL, VECTOR>(node.genes(), stream, column, slot);
-        more = !node.is_last();
-      }
+    bool more = unit_start[genome] < unit_start[genome + 1];
+    for (; more; own += kRowBytes) {
+      const NodeHeader<REAL> node = stream.header();
+      evaluate_node<REAL, VECTOR>(node.genes(), stream, Column<REAL, VECTOR>{own, kRowBytes});
+      more = !node.is_last();
     }
 
-    store_outputs(errands[warp], num_outputs, num_samples, output_slot, y, column);
+    store_outputs(errands[warp], num_outputs, num_samples, output_slot, y, first_slot);
     __syncwarp();
   }
 }

@@ -26,18 +26,18 @@ struct NodeGenes {
 };
 
 // Links come from an object that offers
-//   each(count, visit)        visit(slot, weight) for every link in order, made for speed
+//   each(count, visit)        visit(back, weight) for every link in order, made for speed
 //   one_by_one(count, visit)  the same, made for little code
-//   anywhere(count)           an object whose weight(i) and slot(i) give link i at any time
-// and each of which may be called once for a node.
-// Values offer value(slot), the samples at a slot, and value.one(slot, k), the k-th of them, to
-// read and to write.
+//   anywhere(count)           an object whose weight(i) and back(i) give link i at any time
+// and each of which may be called once for a node. back tells how many slots before the node's own
+// the source is. Values offer value(back), the samples at that slot, and value.one(back, k), the
+// k-th of them, to read and to write; 0 is the node's own.
 template <class Fold, class T, int N, class Links, class Values>
 EVONET_FN Samples<T, N> fold_links(Links& links, int32 num_links, Values value) {
   Samples<T, N> folded{};
   bool first = true;
-  links.one_by_one(num_links, [&](int32 slot, T weight) {
-    const Samples<T, N> v = value(slot);
+  links.one_by_one(num_links, [&](int32 back, T weight) {
+    const Samples<T, N> v = value(back);
     EVONET_UNROLL
     for (int k = 0; k < N; ++k) {
       folded.at[k] =
@@ -52,8 +52,8 @@ EVONET_FN Samples<T, N> fold_links(Links& links, int32 num_links, Values value) 
 template <class T, int N, class Links, class Values>
 EVONET_FN Samples<T, N> sum_links(Links& links, int32 num_links, Values value) {
   Samples<T, N> sum{};
-  links.each(num_links, [&](int32 slot, T weight) {
-    const Samples<T, N> v = value(slot);
+  links.each(num_links, [&](int32 back, T weight) {
+    const Samples<T, N> v = value(back);
     EVONET_UNROLL
     for (int k = 0; k < N; ++k) sum.at[k] = agg_sum_next(sum.at[k], weight, v.at[k]);
   });
@@ -63,19 +63,18 @@ EVONET_FN Samples<T, N> sum_links(Links& links, int32 num_links, Values value) {
 // One sample after the other, because a median needs much code and many registers and is rare. The
 // node's own slot keeps those that are done.
 template <class T, int N, class Links, class Values>
-EVONET_FN Samples<T, N> median_links(Links& stream, int32 num_links, Values value, int32 own) {
+EVONET_FN Samples<T, N> median_links(Links& stream, int32 num_links, Values value) {
   const auto links = stream.anywhere(num_links);
   EVONET_KEEP_LOOP
   for (int k = 0; k < N; ++k) {
-    value.one(own, k) = median_of<T>(
-        num_links, [&](int32 i) { return links.weight(i) * value.one(links.slot(i), k); });
+    value.one(0, k) = median_of<T>(
+        num_links, [&](int32 i) { return links.weight(i) * value.one(links.back(i), k); });
   }
-  return value(own);
+  return value(0);
 }
 
 template <class T, int N, class Links, class Values>
-EVONET_FN Samples<T, N> join_links(int aggregation, Links& links, int32 num_links, Values value,
-                                   int32 own) {
+EVONET_FN Samples<T, N> join_links(int aggregation, Links& links, int32 num_links, Values value) {
   Samples<T, N> joined;
   if (num_links == 0) {
     EVONET_UNROLL
@@ -92,7 +91,7 @@ EVONET_FN Samples<T, N> join_links(int aggregation, Links& links, int32 num_link
     case AGG_MAXABS:
       return fold_links<Fold_maxabs, T, N>(links, num_links, value);
     case AGG_MEDIAN:
-      return median_links<T, N>(links, num_links, value, own);
+      return median_links<T, N>(links, num_links, value);
     default:
       joined = sum_links<T, N>(links, num_links, value);
   }
@@ -107,15 +106,15 @@ EVONET_FN Samples<T, N> join_links(int aggregation, Links& links, int32 num_link
 
 // Writes the value of the node to its own slot.
 template <class T, int N, class Links, class Values>
-EVONET_FN void evaluate_node(const NodeGenes<T>& node, Links& links, Values value, int32 own) {
-  Samples<T, N> z = join_links<T, N>(node.aggregation, links, node.num_links, value, own);
+EVONET_FN void evaluate_node(const NodeGenes<T>& node, Links& links, Values value) {
+  Samples<T, N> z = join_links<T, N>(node.aggregation, links, node.num_links, value);
   with_activation(node.activation, [&](auto activation) {
     EVONET_UNROLL
     for (int k = 0; k < N; ++k) {
       z.at[k] = activation.apply(preactivation(node.bias, node.response, z.at[k]));
     }
   });
-  value(own) = z;
+  value(0) = z;
 }
 
 EVONET_NAMESPACE_END

@@ -95,7 +95,7 @@ def most_registers(kernel: str, defines: dict[str, Any], arch: str) -> int:
         return 64
     if defines["REAL"] == "double" or defines["GLOBAL_VALUES"] or arch == "sm_75":
         return 64
-    return 40 if defines["VECTOR"] == 4 else 48
+    return 40 if defines["VECTOR"] == 4 and arch not in ("sm_100", "sm_120") else 48
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,9 @@ from evonet.backends.cuda.layout import pack_schedule, packed_nbytes
 from evonet.schedule import Schedule, build_schedule
 
 
-def read_units(arrays: dict[str, np.ndarray], dtype: Any, genome: int) -> list[tuple[Any, ...]]:
+def read_units(
+    arrays: dict[str, np.ndarray], dtype: Any, genome: int, num_inputs: int
+) -> list[tuple[Any, ...]]:
     """Reads the nodes of a genome back, as a kernel does."""
     header_units, per_unit = (1, 2) if dtype == np.float32 else (2, 1)
     at, end = arrays["unit_start"][genome : genome + 2]
@@ -30,9 +32,10 @@ def read_units(arrays: dict[str, np.ndarray], dtype: Any, genome: int) -> list[t
         at += header_units
         num_units = -(-int(count) // per_unit)
         words = arrays["units"][at : at + num_units].reshape(num_units * per_unit, 4 // per_unit)
-        slots = words[:count, 0].view(np.int32)
+        back = words[:count, 0].view(np.int32)
         weights = np.ascontiguousarray(words).view(dtype).reshape(-1, 2)[:count, 1]
         at += num_units
+        slots = num_inputs + len(found) - back
         found.append((bias, response, functions, slots.tolist(), weights.tolist()))
     assert at == end
     return found
@@ -65,7 +68,7 @@ def test_every_node_and_link_is_where_the_kernels_look(
     end = data.draw(st.integers(begin + 1, population.num_genomes))
     arrays = pack_schedule(schedule, begin, end)
     for genome in range(begin, end):
-        found = read_units(arrays, population.dtype, genome - begin)
+        found = read_units(arrays, population.dtype, genome - begin, population.num_inputs)
         assert found == expected_nodes(schedule, genome)
         nodes = slice(*arrays["node_start"][genome - begin : genome - begin + 2])
         headers = arrays["units"][arrays["unit_start"][genome - begin] + arrays["node_unit"][nodes]]

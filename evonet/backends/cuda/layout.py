@@ -1,8 +1,9 @@
 """What the device sees of a schedule: a stream of units of 16 bytes for each genome.
 
 A node is a header and its links. The header, one unit of float32 or two of float64, holds bias,
-response, number of links and functions. Two links of float32 share a unit, each a slot and a
-weight; a link of float64 fills one. An odd last link of float32 leaves half a unit unread.
+response, number of links and functions. A link is a weight and how many slots before the node's
+own its source is; two links of float32 share a unit, a link of float64 fills one. An odd last link
+of float32 leaves half a unit unread.
 `kernels/cuda_schedule.h` is the other side.
 """
 
@@ -51,7 +52,7 @@ def pack_schedule(schedule: Schedule, begin: int, end: int) -> dict[str, npt.NDA
     _check_limits(s, begin, node_start, int(header[-1]))
     units = np.zeros((int(header[-1]), 4), np.uint32)
     _pack_headers(units, header[:-1], s, nodes, counts, node_start)
-    _pack_links(units, header[:-1], s, nodes, counts)
+    _pack_links(units, header[:-1], s, nodes, counts, node_start)
     node_unit = header[:-1] - np.repeat(unit_start[:-1], np.diff(node_start))
     return {
         "unit_start": unit_start,
@@ -120,13 +121,16 @@ def _pack_links(
     s: Schedule,
     nodes: slice,
     counts: npt.NDArray[np.int64],
+    node_start: npt.NDArray[np.int64],
 ) -> None:
     first, last = int(s.edge_start[nodes.start]), int(s.edge_start[nodes.stop])
     per_unit = _links_per_unit(s.dtype)
     first_link = (header + _header_units(s.dtype)) * per_unit
     shift = first_link - (s.edge_start[nodes] - first)
     place = np.arange(last - first) + np.repeat(shift, counts)
-    units.reshape(-1)[place * (4 // per_unit)] = s.source[first:last]
+    own = s.num_inputs + np.arange(len(counts)) - np.repeat(node_start[:-1], np.diff(node_start))
+    back = np.repeat(own, counts) - s.source[first:last]
+    units.reshape(-1)[place * (4 // per_unit)] = back
     units.reshape(-1).view(s.dtype)[place * 2 + 1] = s.weight[first:last]
 
 

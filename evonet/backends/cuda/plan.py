@@ -160,7 +160,6 @@ def _samples_plans(work: Workload, limits: DeviceLimits) -> Iterator[LaunchPlan]
         if in_global:
             vector, row = VECTORS[size][0], WARP * VECTORS[size][0]
             values, team_shared = work.max_slots * row, CHUNK
-        wide_registers = size == 8 or in_global
         yield _plan(
             work,
             limits,
@@ -173,7 +172,7 @@ def _samples_plans(work: Workload, limits: DeviceLimits) -> Iterator[LaunchPlan]
             tile=row,
             team_values=values,
             team_shared=team_shared,
-            registers=64 if wide_registers else 40 if vector == 4 else 48,
+            registers=64 if size == 8 or in_global else 48,
         )
 
 
