@@ -171,11 +171,20 @@ def test_a_cache_that_cannot_be_written_is_a_fault(
 def test_an_imaginary_gpu_has_the_bits_of_the_processor(
     comparison: Comparison, imaginary_gpus: Lend
 ) -> None:
-    imagined = imaginary_gpus()
+    imagined = imaginary_gpus(num_devices=2)
     total, mismatches = comparison.run()
     assert total > 0
     assert mismatches == []
-    assert imagined.launches.total() > 1
+    kernels = {name for name, _ in imagined.log}
+    assert kernels & {"forward_levels", "forward_samples"}
+
+
+def test_verification_uses_several_gpus(imaginary_gpus: Lend) -> None:
+    imagined = imaginary_gpus(num_devices=2)
+    (shared,) = [c for c in COMPARISONS if "several GPUs" in c.name]
+    shared.run()
+    used = {device for name, device in imagined.log if name.startswith("forward")}
+    assert used == {0, 1}
 
 
 def test_verification_measures_and_reports(

@@ -146,10 +146,17 @@ def _batches() -> Iterator[Pair]:
 
 def _large_genomes() -> Iterator[Pair]:
     for dtype in _DTYPES:
-        population = _mixed(2, 60_000, 90_000, dtype)
+        nodes = 240_000 // np.dtype(dtype).itemsize  # no GPU has as much shared memory per block
+        population = _mixed(2, nodes, 3 * nodes // 2, dtype)
         for mapping in _MAPPINGS:
             x = _samples(3, 4, dtype=dtype)
             yield _both(f"{np.dtype(dtype)}, {mapping}", population, x, mapping=mapping)
+
+
+def _large_populations() -> Iterator[Pair]:
+    population = _mixed(3000, 50, 150, np.float32)  # work enough for two GPUs
+    for mapping in _MAPPINGS:
+        yield _both(mapping, population, _samples(5, 4), mapping=mapping)
 
 
 def _device_arrays() -> Iterator[Pair]:
@@ -229,6 +236,7 @@ COMPARISONS: Final = (
     Comparison("networks of 0 to 5000 nodes", _sizes),
     Comparison("batches of 0 to 1000 samples", _batches),
     Comparison("genomes larger than shared memory", _large_genomes),
+    Comparison("populations that several GPUs would share", _large_populations),
     Comparison("arrays that stay on the GPU", _device_arrays),
     Comparison("losses", _losses),
     Comparison("evolution", _evolution),
