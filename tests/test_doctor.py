@@ -29,6 +29,7 @@ def be_quick(monkeypatch: pytest.MonkeyPatch) -> None:
 def no_cupy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(survey, "has_cupy", lambda: False)
     monkeypatch.setattr(survey, "driver_version", lambda: 0)
+    monkeypatch.setattr(survey, "_survey", lambda: (os.getpid(), "CuPy is not installed."))
 
 
 def find(findings: Any, name: str) -> Finding:
@@ -115,6 +116,15 @@ def test_a_missing_extension_is_a_fault_with_its_fix(monkeypatch: pytest.MonkeyP
     finding = find(machine.look_at_extension(), "extension")
     assert "no C++ compiler" in finding.found
     assert finding.fix.startswith("apt install g++")
+
+
+def test_the_reference_alone_has_nothing_to_be_compared_with(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    no_cupy(monkeypatch)
+    monkeypatch.setattr("evonet.native.load_native", lambda: None)
+    (finding,) = self_test.look_at_results()
+    assert finding.state == "absent"
 
 
 def test_an_instruction_set_that_does_not_exist_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
