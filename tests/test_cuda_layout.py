@@ -66,7 +66,8 @@ def test_every_node_and_link_is_where_the_kernels_look(
     schedule = build_schedule(population, on_cycle="zero")
     begin = data.draw(st.integers(0, population.num_genomes - 1))
     end = data.draw(st.integers(begin + 1, population.num_genomes))
-    arrays = pack_schedule(schedule, begin, end)
+    native = data.draw(st.sampled_from([None, False]))
+    arrays = pack_schedule(schedule, begin, end, native)
     for genome in range(begin, end):
         found = read_units(arrays, population.dtype, genome - begin, population.num_inputs)
         assert found == expected_nodes(schedule, genome)
@@ -77,6 +78,20 @@ def test_every_node_and_link_is_where_the_kernels_look(
             schedule.bias[schedule.node_start[genome] : schedule.node_start[genome + 1]],
         )
     np.testing.assert_array_equal(arrays["output_slot"], schedule.output_slot[begin:end])
+
+
+@given(strategies.populations(min_genomes=1), st.data())
+def test_the_compiled_packer_equals_the_readable_one(
+    population: Population, data: st.DataObject
+) -> None:
+    schedule = build_schedule(population, on_cycle="zero")
+    begin = data.draw(st.integers(0, population.num_genomes))
+    end = data.draw(st.integers(begin, population.num_genomes))
+    found, expected = (pack_schedule(schedule, begin, end, native) for native in (None, False))
+    assert found.keys() == expected.keys()
+    for name, array in expected.items():
+        assert (found[name].dtype, found[name].shape) == (array.dtype, array.shape)
+        assert found[name].tobytes() == array.tobytes()
 
 
 @given(strategies.populations(min_genomes=1), st.data())

@@ -170,6 +170,17 @@ def test_values_that_fit_no_shared_memory_are_global() -> None:
         assert plan.scratch_nbytes > 0
 
 
+@pytest.mark.parametrize("slots", range(99 * KIB // 4 - 40, 99 * KIB // 4 + 2))
+def test_every_size_has_a_launch_of_each_mapping(slots: int) -> None:
+    """Also a long chain, whose levels want no wide team, where shared memory is just full."""
+    work = workload(genomes=3, nodes=slots - 8, links=slots, samples=1, levels=slots - 8)
+    plans = candidate_plans(work, RTX_3090, "auto")
+    assert {plan.mapping for plan in plans} == {"levels", "samples"}
+    for plan in plans:
+        assert plan.shared_mem <= RTX_3090.shared_per_block_optin
+        check_memory(plan, work)
+
+
 def test_workload_of_a_schedule() -> None:
     population = Population.random(6, 3, 2, num_nodes=9, num_connections=20)
     schedule = build_schedule(population)

@@ -177,18 +177,20 @@ def _samples_plans(work: Workload, limits: DeviceLimits) -> Iterator[LaunchPlan]
 
 
 def _levels_plans(work: Workload, limits: DeviceLimits) -> Iterator[LaunchPlan]:
-    in_global = work.max_slots * work.dtype.itemsize > limits.shared_per_block_optin
+    size = work.dtype.itemsize
+    in_global = work.max_slots * size > limits.shared_per_block_optin
     tile = 1
     while tile <= MOST_TILE and tile < 2 * work.num_samples:
         sizes = (MOST_TEAM,) if in_global else _team_sizes(work, tile)
         for team in sizes:
             values = work.max_slots * tile
-            if team < WARP:
-                # Teams of a warp should find their values in different banks.
-                values += (tile - values) % WARP
-            team_shared = 0 if in_global else values * work.dtype.itemsize
-            if team_shared > limits.shared_per_block_optin:
+            if not in_global and values * size > limits.shared_per_block_optin:
                 continue
+            # Teams of a warp should find their values in different banks.
+            padding = (tile - values) % WARP if team < WARP else 0
+            if (values + padding) * size <= limits.shared_per_block_optin:
+                values += padding
+            team_shared = 0 if in_global else values * size
             wide = team > WARP
             yield _plan(
                 work,
