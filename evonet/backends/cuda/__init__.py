@@ -3,7 +3,9 @@
 survey     finds the GPUs that work, or says what is missing
 device     the seam: all that is asked of CuPy
 layout     what a kernel sees of a schedule
-plan       the cost model: which kernel, how many threads
+workload   what a launch has to do, and what a GPU can
+plan       which kernel, how many threads
+price      what a launch would cost
 arguments  what a kernel is called with
 compiler   NVRTC and the cache of compiled kernels
 samples    samples and targets on their way to a GPU, or on one already

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from evonet.backends.cuda.arguments import loss_arguments
+from evonet.backends.cuda.plan import plan_loss
 from evonet.backends.cuda.samples import Visitor
 
 if TYPE_CHECKING:
@@ -61,9 +63,6 @@ class Losses:
 
     def deliver(self, work: Workload, begin: int, end: int, outputs: DeviceArray) -> None:
         """Adds up the losses of all samples on the GPU."""
-        from evonet.backends.cuda.arguments import loss_arguments
-        from evonet.backends.cuda.plan import plan_loss
-
         device = self._device
         losses = device.empty((end - begin,), work.dtype)
         plan = plan_loss(work, device.limits, self._loss)
