@@ -24,6 +24,20 @@ def compile_schedule(
     rank: NDArray[np.int32],
     threads: int,
 ) -> tuple[dict[str, NDArray[Any]], int]: ...
+def pack_units(
+    num_inputs: int,
+    begin: int,
+    end: int,
+    node_start: NDArray[np.int64],
+    bias: NDArray[Any],
+    response: NDArray[Any],
+    activation: NDArray[np.uint8],
+    aggregation: NDArray[np.uint8],
+    edge_start: NDArray[np.int64],
+    source: NDArray[np.int32],
+    weight: NDArray[Any],
+    threads: int,
+) -> dict[str, NDArray[Any]]: ...
 def activate(id: int, x: NDArray[Any], simd: str) -> NDArray[Any]: ...
 def aggregate(id: int, weights: NDArray[Any], values: NDArray[Any], simd: str) -> NDArray[Any]: ...
 def philox(

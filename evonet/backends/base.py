@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias
 
 import numpy.typing as npt
 
@@ -11,7 +12,12 @@ if TYPE_CHECKING:
     from evonet.population import Population
     from evonet.schedule import OnCycle, Schedule
 
-Forward = Callable[[npt.NDArray[Any]], npt.NDArray[Any]]
+Mapping: TypeAlias = Literal["auto", "levels", "samples"]
+"""How work is laid out over the threads of a GPU."""
+
+MAPPINGS: Final = ("auto", "levels", "samples")
+
+Forward: TypeAlias = Callable[[npt.NDArray[Any]], npt.NDArray[Any]]
 """Maps contiguous samples [B, I] or [P, B, I] of the schedule's type to [P, B, O]."""
 
 
@@ -20,6 +26,26 @@ Loss = Callable[[npt.NDArray[Any], npt.NDArray[Any], int], npt.NDArray[Any]]
 
 It comes as [P, 2], a sum and what its roundings left out; both together have twice the digits.
 """
+
+
+class DeviceForward(ABC):
+    """A forward pass in a memory of its own: a `Forward` that can also stay there."""
+
+    @abstractmethod
+    def adopt(self, x: object) -> Any:
+        """Sees an array of that memory, of any library, as the backend's own, without a copy.
+
+        Raises:
+            ShapeError: It cannot be seen so.
+        """
+
+    @abstractmethod
+    def __call__(self, x: Any) -> npt.NDArray[Any]:
+        """Maps host samples, or adopted ones of any real type and layout, to [P, B, O]."""
+
+    @abstractmethod
+    def on_device(self, x: Any) -> Any:
+        """Like a call, and leaves the outputs where they are."""
 
 
 class Backend(Protocol):
@@ -32,8 +58,14 @@ class Backend(Protocol):
     def build_schedule(self, population: Population, on_cycle: OnCycle, threads: int) -> Schedule:
         """Compiles a population; see `evonet.schedule.build_schedule`."""
 
-    def forward(self, schedule: Schedule, threads: int) -> Forward:
-        """Prepares the feed-forward pass of a schedule."""
+    def forward(self, schedule: Schedule, threads: int, mapping: Mapping = "auto") -> Forward:
+        """Prepares the feed-forward pass of a schedule.
 
-    def loss(self, schedule: Schedule, threads: int) -> Loss:
-        """Prepares the feed-forward pass with a loss behind it."""
+        Args:
+            schedule: What to run.
+            threads: Threads of the processor; 0 for all available.
+            mapping: Threads of a GPU; processors have only one layout.
+        """
+
+    def loss(self, schedule: Schedule, threads: int, mapping: Mapping = "auto") -> Loss:
+        """Prepares the feed-forward pass with a loss behind it; arguments as above."""

@@ -13,7 +13,7 @@ from evonet.native import require_native
 from evonet.schedule import build_schedule
 
 if TYPE_CHECKING:
-    from evonet.backends.base import Forward, Loss
+    from evonet.backends.base import Forward, Loss, Mapping
     from evonet.population import Population
     from evonet.schedule import OnCycle, Schedule
 
@@ -49,7 +49,7 @@ class CpuBackend:
         """Compiles genomes in parallel; see `evonet.schedule.build_schedule`."""
         return build_schedule(population, on_cycle=on_cycle, threads=threads, native=True)
 
-    def forward(self, schedule: Schedule, threads: int) -> Forward:
+    def forward(self, schedule: Schedule, threads: int, mapping: Mapping = "auto") -> Forward:
         """Binds the schedule's arrays once, so that a call costs microseconds."""
         kernel = self._bind(schedule, threads)
         shape, dtype = (schedule.num_genomes, schedule.num_outputs), schedule.dtype
@@ -61,7 +61,7 @@ class CpuBackend:
 
         return forward
 
-    def loss(self, schedule: Schedule, threads: int) -> Loss:
+    def loss(self, schedule: Schedule, threads: int, mapping: Mapping = "auto") -> Loss:
         """Evaluates some genomes at a time, so that all outputs need never be in memory."""
         kernel = self._bind(schedule, threads)
         num_genomes, dtype = schedule.num_genomes, schedule.dtype

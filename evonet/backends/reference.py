@@ -12,7 +12,7 @@ from evonet.backends.reference_loss import total_loss
 from evonet.schedule import build_schedule
 
 if TYPE_CHECKING:
-    from evonet.backends.base import Forward, Loss
+    from evonet.backends.base import Forward, Loss, Mapping
     from evonet.population import Population
     from evonet.schedule import OnCycle, Schedule
 
@@ -26,7 +26,7 @@ class ReferenceBackend:
         """Compiles genomes in Python; threads make no difference here."""
         return build_schedule(population, on_cycle=on_cycle, native=False)
 
-    def forward(self, schedule: Schedule, threads: int) -> Forward:
+    def forward(self, schedule: Schedule, threads: int, mapping: Mapping = "auto") -> Forward:
         """Returns a function that walks every schedule node by node."""
 
         def forward(x: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -40,7 +40,7 @@ class ReferenceBackend:
 
         return forward
 
-    def loss(self, schedule: Schedule, threads: int) -> Loss:
+    def loss(self, schedule: Schedule, threads: int, mapping: Mapping = "auto") -> Loss:
         """Evaluates, then adds up losses by the tree of `kernels/loss.h`."""
         forward = self.forward(schedule, threads)
 
