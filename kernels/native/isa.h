@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "native/evolution.h"
+#include "native/rollout.h"
 #include "native/schedule_view.h"
 #include "native/thread_pool.h"
 
@@ -46,6 +47,7 @@ struct IsaKernels {
   void (*aggregate)(int id, const T* weights, const T* values, const int32_t* source,
                     int64_t num_links, T* scratch, T* out);
   EvolutionKernels<T> evolution;
+  RolloutKernels<T> rollout;
 };
 
 struct Isa {
