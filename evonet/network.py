@@ -145,7 +145,9 @@ class Network:
         played = Episodes(
             control=task.name,
             count=_whole("episodes", episodes, 1, most),
-            max_steps=_whole("max_steps", task.max_steps if max_steps is None else max_steps, 1, most),
+            max_steps=_whole(
+                "max_steps", task.max_steps if max_steps is None else max_steps, 1, most
+            ),
             seed=_whole("seed", seed, 0, 2**64 - 1),
             first=_whole("first_episode", first_episode, 0, most),
         )

@@ -71,14 +71,16 @@ def _largest(output: FloatArray) -> FloatArray:
         larger = output[i] > best
         chosen = np.where(larger, chosen.dtype.type(i), chosen)
         best = np.where(larger, output[i], best)
-    return chosen
+    number: FloatArray = chosen
+    return number
 
 
 def _between(x: FloatArray, low: float, high: float) -> FloatArray:
     """Python's min and max: a NaN becomes the upper limit."""
     real = x.dtype.type
     x = np.where(x < real(high), x, real(high))
-    return np.where(x > real(low), x, real(low))
+    held: FloatArray = np.where(x > real(low), x, real(low))
+    return held
 
 
 def _held(x: FloatArray, limit: float) -> FloatArray:

@@ -31,6 +31,7 @@ class Purpose(IntEnum):
     FIRST_NODE = 9
     FIRST_STRUCTURE = 10
     EPISODE = 64
+    SPLIT = 65
 
 
 def philox(

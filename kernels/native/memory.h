@@ -9,24 +9,34 @@
 
 namespace evonet {
 
-// Owns what a Workspace points to.
-template <class T>
-class Memory {
+// Room for so many elements and a vector behind them, on a vector's boundary.
+template <class E>
+class AlignedArray {
  public:
-  Memory(int64_t num_values, int64_t num_links)
-      : bytes_((static_cast<size_t>(num_values) * sizeof(T) + 2 * kAlign)),
-        values_(::operator new(bytes_, std::align_val_t(kAlign))),
-        links_(new T[num_links]) {}
+  explicit AlignedArray(int64_t count)
+      : data_(::operator new(static_cast<size_t>(count) * sizeof(E) + 2 * kAlign,
+                             std::align_val_t(kAlign))) {}
 
-  Workspace<T> workspace() { return {static_cast<T*>(values_.get()), links_.get()}; }
+  E* data() const { return static_cast<E*>(data_.get()); }
 
  private:
   struct Free {
     void operator()(void* p) const { ::operator delete(p, std::align_val_t(kAlign)); }
   };
   static constexpr size_t kAlign = 64;
-  size_t bytes_;
-  std::unique_ptr<void, Free> values_;
+  std::unique_ptr<void, Free> data_;
+};
+
+// Owns what a Workspace points to.
+template <class T>
+class Memory {
+ public:
+  Memory(int64_t num_values, int64_t num_links) : values_(num_values), links_(new T[num_links]) {}
+
+  Workspace<T> workspace() { return {values_.data(), links_.get()}; }
+
+ private:
+  AlignedArray<T> values_;
   std::unique_ptr<T[]> links_;
 };
 

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "native/ensemble.h"
 #include "native/schedule_view.h"
 #include "native/thread_pool.h"
 
@@ -38,7 +39,7 @@ struct alignas(64) Lanes {
   typename FlagOf<T>::type ended[kLaneRow];  // not 0 if the last step was the last
   int32_t steps[kLaneRow];
   int64_t genome[kLaneRow];
-  int64_t result[kLaneRow];  // where total and steps go
+  int64_t result[kLaneRow];  // where total and steps go, or -1 for a lane without an episode
   int count = 0;
 };
 
@@ -76,7 +77,9 @@ struct RolloutItem {
 // Gives out all episodes of all genomes, to any number of threads.
 class RolloutQueue {
  public:
-  RolloutQueue(const int64_t* genomes, int64_t num_genomes, int64_t num_episodes);
+  // order [K] says who comes first.
+  RolloutQueue(const int64_t* genomes, const int64_t* order, int64_t num_genomes,
+               int64_t num_episodes);
 
   int64_t num_items() const { return num_genomes_ * blocks_; }
   // False if nothing is left.
@@ -84,6 +87,7 @@ class RolloutQueue {
 
  private:
   const int64_t* genomes_;
+  const int64_t* order_;
   int64_t num_genomes_, num_episodes_, blocks_;
   std::atomic<int64_t> next_{0};
 };
@@ -92,9 +96,11 @@ template <class T>
 struct RolloutKernels {
   const ControlKernels<T>* controls;
   int num_controls;
-  // Works until the queue is empty or somebody interrupts.
+  int group_lanes;  // of an Ensemble
+  // Works until the queue is empty or somebody interrupts. With an ensemble, networks run side by
+  // side; without, the episodes of one network do.
   void (*run)(const RolloutCall<T>& call, RolloutQueue& queue, Lanes<T>& lanes,
-              Workspace<T>& workspace, Interrupt& interrupt);
+              const Ensemble<T>* ensemble, Workspace<T>& workspace, Interrupt& interrupt);
 };
 
 // Returns false if poll asked to stop. genomes [K] says which ones act.

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "control/tasks.h"
+#include "native/ensemble_kernels.h"
 #include "native/forward.h"
 #include "native/rollout.h"
 
@@ -81,31 +82,72 @@ class Rollout {
           Interrupt& interrupt)
       : call_(call), queue_(queue), lanes_(lanes), workspace_(workspace), interrupt_(interrupt) {}
 
-  void run() {
-    while (admit(), lanes_.count > 0) {
+  // Until all is done; false if interrupted. Lanes that are at work come first, without gaps.
+  bool run() {
+    for (;;) {
+      while (lanes_.count < kMostLanes && seat(lanes_.count)) ++lanes_.count;
+      if (lanes_.count == 0) return true;
       call_.control->observe(lanes_);
       act_all();
-      if (interrupted()) return;
+      if (interrupted()) return false;
       call_.control->step(lanes_);
-      if (count_steps()) dismiss();
+      if (count_steps()) {
+        for (int lane = 0; lane < lanes_.count; ++lane) {
+          if (lanes_.ended[lane]) record(lane);
+        }
+        close_gaps();
+      }
     }
   }
 
- private:
-  // Fills free lanes with the next episodes.
-  void admit() {
-    while (lanes_.count < kMostLanes) {
-      if (item_.episode == item_.end && !queue_.take(item_)) return;
-      const int lane = lanes_.count++;
-      call_.control->reset(lanes_, lane, call_.seed,
-                           call_.first_episode + static_cast<uint32_t>(item_.episode));
-      lanes_.total[lane] = T(0);
-      lanes_.steps[lane] = 0;
-      lanes_.genome[lane] = item_.genome;
-      lanes_.result[lane] = item_.result;
-      ++item_.episode;
-      ++item_.result;
+  // Until few episodes are left, which run() can finish; false if interrupted. A lane whose
+  // episode has ended gets the next one, whatever its genome.
+  bool run_side_by_side(const Ensemble<T>& ensemble) {
+    EnsembleGroups<T> groups(ensemble);
+    groups.clear();
+    lanes_.count = kMostLanes;
+    int working = 0;
+    const auto refill = [&](int lane) {
+      const int64_t before = lanes_.genome[lane];
+      if (!seat(lane)) return;
+      ++working;
+      if (lanes_.genome[lane] != before) groups.load(call_.schedule, lanes_.genome[lane], lane);
+    };
+    for (int lane = 0; lane < kMostLanes; ++lane) {
+      lanes_.genome[lane] = lanes_.result[lane] = -1;
+      refill(lane);
     }
+    while (working >= kFew) {
+      call_.control->observe(lanes_);
+      for (int first = 0; first < kMostLanes; first += groups.W) act_in_group(groups, first);
+      if (interrupted()) return false;
+      call_.control->step(lanes_);
+      if (!count_steps()) continue;
+      for (int lane = 0; lane < kMostLanes; ++lane) {
+        if (lanes_.ended[lane] && lanes_.result[lane] >= 0) {
+          record(lane);
+          --working;
+          refill(lane);
+        }
+      }
+    }
+    close_gaps();
+    return true;
+  }
+
+ private:
+  // Begins the next episode in a lane; false if there is none.
+  bool seat(int lane) {
+    if (item_.episode == item_.end && !queue_.take(item_)) return false;
+    call_.control->reset(lanes_, lane, call_.seed,
+                         call_.first_episode + static_cast<uint32_t>(item_.episode));
+    lanes_.total[lane] = T(0);
+    lanes_.steps[lane] = 0;
+    lanes_.genome[lane] = item_.genome;
+    lanes_.result[lane] = item_.result;
+    ++item_.episode;
+    ++item_.result;
+    return true;
   }
 
   void act_all() {
@@ -115,14 +157,29 @@ class Rollout {
       while (end < lanes_.count && lanes_.genome[end] == genome && end - lane < call_.max_width) {
         ++end;
       }
-      int width = 1;
-      while (width < end - lane) width = width == 1 ? 4 : 2 * width;
-      act<T, kMostWidth<T>>(call_, lanes_, genome, lane, width, workspace_, interrupt_);
-      const int64_t first = call_.schedule.node_start[genome];
-      const int64_t last = call_.schedule.node_start[genome + 1];
-      patience_ -= 64 + 8 * (last - first) + call_.schedule.edge_start[last] -
-                   call_.schedule.edge_start[first];
+      act_on(genome, lane, end - lane);
       lane = end;
+    }
+  }
+
+  void act_on(int64_t genome, int lane, int count) {
+    int width = 1;
+    while (width < count) width = width == 1 ? 4 : 2 * width;
+    act<T, kMostWidth<T>>(call_, lanes_, genome, lane, width, workspace_, interrupt_);
+    const ScheduleView<T>& s = call_.schedule;
+    const int64_t first = s.node_start[genome], last = s.node_start[genome + 1];
+    patience_ -= 64 + 8 * (last - first) + s.edge_start[last] - s.edge_start[first];
+  }
+
+  void act_in_group(const EnsembleGroups<T>& groups, int first) {
+    int working[EnsembleGroups<T>::W], count = 0;
+    for (int lane = first; lane < first + groups.W; ++lane) {
+      if (lanes_.result[lane] >= 0) working[count++] = lane;
+    }
+    if (count >= kFew) {
+      patience_ -= groups.act(lanes_, first / groups.W);
+    } else {
+      for (int i = 0; i < count; ++i) act_on(lanes_.genome[working[i]], working[i], 1);
     }
   }
 
@@ -143,17 +200,18 @@ class Rollout {
     return any != 0;
   }
 
-  // Notes what came out, and closes the gaps.
-  void dismiss() {
+  void record(int lane) {
+    call_.total[lanes_.result[lane]] = lanes_.total[lane];
+    call_.steps[lanes_.result[lane]] = lanes_.steps[lane];
+    lanes_.result[lane] = -1;
+  }
+
+  void close_gaps() {
     int kept = 0;
     for (int lane = 0; lane < lanes_.count; ++lane) {
-      if (lanes_.ended[lane]) {
-        call_.total[lanes_.result[lane]] = lanes_.total[lane];
-        call_.steps[lanes_.result[lane]] = lanes_.steps[lane];
-      } else {
-        if (kept != lane) move(lane, kept);
-        ++kept;
-      }
+      if (lanes_.result[lane] < 0) continue;
+      if (kept != lane) move(lane, kept);
+      ++kept;
     }
     lanes_.count = kept;
   }
@@ -169,6 +227,7 @@ class Rollout {
   }
 
   static constexpr int64_t kRoundPatience = 1 << 18;  // in links, a fraction of a millisecond
+  static constexpr int kFew = 4;  // so many networks are faster one by one than side by side
 
   const RolloutCall<T>& call_;
   RolloutQueue& queue_;
@@ -181,8 +240,9 @@ class Rollout {
 
 template <class T>
 void run_rollout(const RolloutCall<T>& call, RolloutQueue& queue, Lanes<T>& lanes,
-                 Workspace<T>& workspace, Interrupt& interrupt) {
-  Rollout<T>(call, queue, lanes, workspace, interrupt).run();
+                 const Ensemble<T>* ensemble, Workspace<T>& workspace, Interrupt& interrupt) {
+  Rollout<T> rollout(call, queue, lanes, workspace, interrupt);
+  if (ensemble == nullptr || rollout.run_side_by_side(*ensemble)) rollout.run();
 }
 
 template <class T>
@@ -196,6 +256,6 @@ constexpr ControlKernels<T> kControls[] = {
 
 template <class T>
 constexpr RolloutKernels<T> kRollout = {kControls<T>, sizeof(kControls<T>) / sizeof(*kControls<T>),
-                                        &run_rollout<T>};
+                                        kGroupLanes<T>, &run_rollout<T>};
 
 EVONET_NAMESPACE_END
