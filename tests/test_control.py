@@ -8,12 +8,15 @@ from typing import Any
 import gymnasium
 import numpy as np
 import pytest
+import simt
 from numpy.typing import NDArray
+from simt.samples import needs_compiler
 
 from evonet import OptionError, _native
 from evonet.backends import reference_control
 from evonet.backends.reference_functions import cosine, sine
 from evonet.controls import CONTROL_IDS, CONTROLS, find_control
+from evonet.resources import resource_folder
 
 SIMD_LEVELS = _native.simd_levels()
 DTYPES = (np.float32, np.float64)
@@ -326,3 +329,47 @@ def test_sine_and_cosine_are_within_two_ulp(dtype: Any) -> None:
         if dtype == np.float64:
             allowed += 1e-28
         assert (abs(found - wanted) <= allowed).all()
+
+
+# ---- as CUDA code ----
+
+KERNEL = """
+#include "control/tasks.h"
+
+using namespace evonet;
+
+#define KERNEL(name, Task)                                                                   \\
+  extern "C" __global__ void step_##name(int count, float* state, const float* output,      \\
+                                         float* input, float* reward, int* ended) {         \\
+    int i = blockIdx.x * blockDim.x + threadIdx.x;                                          \\
+    if (i >= count) return;                                                                 \\
+    float s[Task::kStateSize], o[Task::kNumOutputs], seen[Task::kNumInputs];                \\
+    for (int k = 0; k < Task::kStateSize; ++k) s[k] = state[k * count + i];                 \\
+    for (int k = 0; k < Task::kNumOutputs; ++k) o[k] = output[k * count + i];               \\
+    Task::observe(s, seen);                                                                 \\
+    Outcome<float> outcome = Task::step(s, o);                                              \\
+    for (int k = 0; k < Task::kStateSize; ++k) state[k * count + i] = s[k];                 \\
+    for (int k = 0; k < Task::kNumInputs; ++k) input[k * count + i] = seen[k];              \\
+    reward[i] = outcome.reward;                                                             \\
+    ended[i] = outcome.ended != 0;                                                          \\
+  }
+EVONET_EACH_CONTROL(KERNEL)
+"""
+
+
+@needs_compiler
+@each_control
+def test_a_cuda_thread_has_the_bits_of_the_reference(name: str) -> None:
+    """The headers are CUDA code too; here the SIMT runner executes them."""
+    module = simt.compile(KERNEL, include_dirs=[str(resource_folder("kernels"))], mode="plain")
+    state, output = random_states(name, np.float32, 97).copy(), random_outputs(name, np.float32, 97)
+    expected = reference_control.step(name, state, output)
+    expected_inputs = reference_control.observe(name, state).copy()
+    inputs = np.zeros(expected_inputs.shape, np.float32)
+    reward, ended = np.zeros(97, np.float32), np.zeros(97, np.int32)
+    kernel = module.get_function(f"step_{name}")
+    kernel((2,), (64,), (np.int32(97), state, output, inputs, reward, ended))
+    assert_same_bits(state, expected.state)
+    assert_same_bits(inputs, expected_inputs)
+    assert_same_bits(reward, expected.reward)
+    assert (ended != 0).tolist() == expected.ended.tolist()
