@@ -4,7 +4,8 @@
 
 Every task runs with its shipped config, once per seed. A run has solved its task only if the
 champion also does so in 100 fresh episodes, which no generation has seen; a pole must stand for
-100,000 steps. The budget is what the config allows: pop_size times generations.
+100,000 steps. The budget is what the config allows, pop_size times generations; xor, which has the
+settings of neat-python's example, gets 1,000 generations, because a run in ten needs more than 300.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from evonet.resources import resource_folder
 from evonet.tasks import Control, Task, task_from_config
 
 TASKS = ("xor", "cartpole", "acrobot", "mountain_car", "double_pole")
+GENERATIONS = {"xor": 1000}
 FRESH_SEED = 2**63  # beyond every seed that evolution gives to a task
 
 
@@ -42,8 +44,13 @@ def holds(task: Task, best: evonet.Best) -> bool:
     return solved is not None and bool(mean >= solved)
 
 
-def attempt(name: str, seed: int) -> Attempt:
+def load_config(name: str) -> evonet.Config:
     config = evonet.Config.load(resource_folder("configs") / f"{name}.toml")
+    return config.replace({"run.generations": GENERATIONS.get(name, config.run.generations)})
+
+
+def attempt(name: str, seed: int) -> Attempt:
+    config = load_config(name)
     task = task_from_config(config)
     begin = time.perf_counter()
     result = evonet.evolve(task, config, seed=seed)
@@ -59,7 +66,7 @@ def main() -> None:
     arguments = parser.parse_args()
     print(f"{'task':14} solved  evaluations: median      most    budget | seconds: median   most")
     for name in arguments.tasks:
-        config = evonet.Config.load(resource_folder("configs") / f"{name}.toml")
+        config = load_config(name)
         budget = config.neat.pop_size * config.run.generations
         attempts = [attempt(name, seed) for seed in range(arguments.seeds)]
         used = [a.evaluations for a in attempts]
