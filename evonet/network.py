@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from evonet.backends import MAPPINGS, DeviceForward, Loss, Mapping, resolve_backend
+from evonet.backends.base import Episodes, Rollout
 from evonet.backends.device_arrays import is_on_gpu
+from evonet.controls import find_control
 from evonet.errors import OptionError, ShapeError, check_option
 from evonet.functions import LOSS_IDS
 from evonet.population import Population
@@ -189,6 +192,70 @@ class Network:
             message += " For a single sample write network(x[None])."
         return message
 
+    def rollout(
+        self,
+        control: str,
+        *,
+        episodes: int = 1,
+        seed: int = 0,
+        first_episode: int = 0,
+        max_steps: int | None = None,
+        genomes: npt.ArrayLike | None = None,
+    ) -> Rollout:
+        """Lets every network act in a control task for whole episodes, without a word of Python.
+
+        Args:
+            control: The task, one of `evonet.controls.CONTROLS`.
+            episodes: E, how many each genome plays. All genomes play the same ones.
+            seed: Decides how episodes begin, together with their numbers.
+            first_episode: Number of the first; others of the same seed are other episodes.
+            max_steps: Where an episode is cut; None for the task's own limit.
+            genomes: [K] positions of those who play; None for all.
+
+        Returns:
+            Returns and steps, each [K, E].
+
+        Raises:
+            OptionError: There is no such task, or a number is out of range.
+            ShapeError: The networks have other inputs or outputs than the task.
+            KeyboardInterrupt: Ctrl-C ends it within a fraction of a second.
+        """
+        task = find_control(control)
+        if (self.num_inputs, self.num_outputs) != (task.num_inputs, task.num_outputs):
+            raise ShapeError(
+                f"{task.name} has {task.num_inputs} inputs and {task.num_outputs} outputs, "
+                f"the networks have {self.num_inputs} and {self.num_outputs}."
+            )
+        most = 2**31 - 1
+        played = Episodes(
+            control=task.name,
+            count=_whole("episodes", episodes, 1, most),
+            max_steps=_whole(
+                "max_steps", task.max_steps if max_steps is None else max_steps, 1, most
+            ),
+            seed=_whole("seed", seed, 0, 2**64 - 1),
+            first=_whole("first_episode", first_episode, 0, most),
+        )
+        if genomes is None:
+            chosen = np.arange(self._num_genomes, dtype=np.int64)
+        else:
+            chosen = self._choose(genomes)
+        return self._backend.rollout(self.schedule, played, chosen, self._threads)
+
+    def _choose(self, genomes: npt.ArrayLike) -> npt.NDArray[np.int64]:
+        found = np.asarray(genomes)
+        if found.ndim != 1 or (found.size and found.dtype.kind not in "iu"):
+            raise ShapeError(
+                f"genomes must be a list of positions, found {found.dtype} of shape "
+                f"{list(found.shape)}."
+            )
+        outside = found[(found < 0) | (found >= self._num_genomes)]
+        if outside.size:
+            raise OptionError(
+                f"genomes: there is no genome {outside[0]}. Allowed: 0 to {self._num_genomes - 1}."
+            )
+        return np.ascontiguousarray(found, np.int64)
+
     def reset(self) -> None:
         """Forgets all state; feed-forward networks have none."""
 
@@ -197,6 +264,16 @@ class Network:
 
     def __repr__(self) -> str:
         return f"Network({self.kind}, backend={self.backend!r}, {self.schedule!r})"
+
+
+def _whole(name: str, found: object, least: int, most: int) -> int:
+    try:
+        number = operator.index(found)  # type: ignore[arg-type]
+    except TypeError:
+        number = least - 1
+    if isinstance(found, bool) or not least <= number <= most:
+        raise OptionError(f"{name}={found!r} must be a whole number from {least} to {most}.")
+    return number
 
 
 def _check_out(out: object) -> None:

@@ -355,7 +355,7 @@ def test_only_the_losses_leave_the_gpu(
 
     monkeypatch.setattr(Device, "download", watch)
     network.loss(samples(8, 3), samples(8, 2))
-    assert shapes == [(40,)]
+    assert shapes == [(40, 2)]
 
 
 def test_one_failed_allocation_anywhere_does_not_change_a_loss(imaginary_gpus: Lend) -> None:

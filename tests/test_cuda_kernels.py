@@ -196,7 +196,7 @@ def test_losses(dtype: Any, loss: int, mode: str) -> None:
 
 def test_the_loss_of_no_samples_is_zero() -> None:
     empty = np.empty((3, 0, 2), np.float32)
-    assert_same_bits(run_loss(empty, empty[0], 0), np.zeros(3, np.float32))
+    assert_same_bits(run_loss(empty, empty[0], 0), np.zeros((3, 2), np.float32))
 
 
 MEDIAN = """

@@ -1,11 +1,13 @@
-"""What every backend offers: a schedule compiler and a forward pass."""
+"""What every backend offers: a schedule compiler, a forward pass and rollouts."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol, TypeAlias
 
+import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
@@ -48,6 +50,37 @@ class DeviceForward(ABC):
         """Like a call, and leaves the outputs where they are."""
 
 
+@dataclass(frozen=True)
+class Episodes:
+    """Which episodes of a control task to play.
+
+    Attributes:
+        control: Name of the task, one of `evonet.controls.CONTROLS`.
+        count: E, how many each genome plays.
+        max_steps: Where an episode is cut.
+        seed: 0 to 2^64 - 1; an episode begins as its number and the seed say, for every genome.
+        first: Number of the first episode.
+    """
+
+    control: str
+    count: int
+    max_steps: int
+    seed: int
+    first: int = 0
+
+
+class Rollout(NamedTuple):
+    """What came out of episodes.
+
+    Attributes:
+        returns: [K, E] sums of rewards, of the schedule's type.
+        steps: [K, E] how long they lasted, int32.
+    """
+
+    returns: npt.NDArray[Any]
+    steps: npt.NDArray[np.int32]
+
+
 class Backend(Protocol):
     """One way to run schedules."""
 
@@ -69,3 +102,12 @@ class Backend(Protocol):
 
     def loss(self, schedule: Schedule, threads: int, mapping: Mapping = "auto") -> Loss:
         """Prepares the feed-forward pass with a loss behind it; arguments as above."""
+
+    def rollout(
+        self,
+        schedule: Schedule,
+        episodes: Episodes,
+        genomes: npt.NDArray[np.int64],
+        threads: int,
+    ) -> Rollout:
+        """Lets the chosen genomes [K] play whole episodes; all arguments have been checked."""

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from evonet.backends.base import Rollout
+from evonet.controls import CONTROL_IDS
 from evonet.errors import check_option
 from evonet.native import require_native
 from evonet.schedule import build_schedule
 
 if TYPE_CHECKING:
-    from evonet.backends.base import Forward, Loss, Mapping
+    from evonet.backends.base import Episodes, Forward, Loss, Mapping
     from evonet.population import Population
     from evonet.schedule import OnCycle, Schedule
 
@@ -97,3 +99,25 @@ class CpuBackend:
         )
         self._bound = (schedule, threads, kernel)
         return kernel
+
+    def rollout(
+        self,
+        schedule: Schedule,
+        episodes: Episodes,
+        genomes: npt.NDArray[np.int64],
+        threads: int,
+    ) -> Rollout:
+        """Steps networks and task in one native loop, until the last episode has ended."""
+        run = self._native.rollout32 if schedule.dtype == np.float32 else self._native.rollout64
+        returns, steps = run(
+            schedule,
+            CONTROL_IDS[episodes.control],
+            genomes,
+            episodes.first,
+            episodes.count,
+            episodes.max_steps,
+            episodes.seed,
+            threads,
+            self.simd_level(),
+        )
+        return Rollout(returns, steps)

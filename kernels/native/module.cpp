@@ -17,6 +17,7 @@
 #include "native/bindings.h"
 #include "native/compile_schedule.h"
 #include "native/isa.h"
+#include "native/memory.h"
 #include "native/pack_units.h"
 #include "native/sample_blocks.h"
 #include "native/thread_pool.h"
@@ -86,27 +87,6 @@ nb::dict pack(int64_t num_inputs, int64_t begin, int64_t end, In<int64_t> node_s
   arrays["units"] = to_numpy(out.units, {static_cast<size_t>(out.units.size) / 4, 4});
   return arrays;
 }
-
-// Owns what a Workspace points to.
-template <class T>
-class Memory {
- public:
-  Memory(int64_t num_values, int64_t num_links)
-      : bytes_((static_cast<size_t>(num_values) * sizeof(T) + 2 * kAlign)),
-        values_(::operator new(bytes_, std::align_val_t(kAlign))),
-        links_(new T[num_links]) {}
-
-  Workspace<T> workspace() { return {static_cast<T*>(values_.get()), links_.get()}; }
-
- private:
-  struct Free {
-    void operator()(void* p) const { ::operator delete(p, std::align_val_t(kAlign)); }
-  };
-  static constexpr size_t kAlign = 64;
-  size_t bytes_;
-  std::unique_ptr<void, Free> values_;
-  std::unique_ptr<T[]> links_;
-};
 
 // A schedule bound to a SIMD level; calling it evaluates all genomes on all samples.
 template <class T>
@@ -370,4 +350,5 @@ NB_MODULE(_native, m) {
   bind_forward<float>(m, "Forward32");
   bind_forward<double>(m, "Forward64");
   bind_evolution(m);
+  bind_rollout(m);
 }
