@@ -12,13 +12,11 @@ using namespace evonet;
 
 constexpr int kMostThreads = 128;
 // Blocks whose registers an SM must have room for, as many as do without spills. An SM of sm_75
-// takes no more than eight of any kind.
-#if __CUDA_ARCH__ < 800
+// takes no more than eight of any kind, and from sm_100 on kernels take more registers.
+#if __CUDA_ARCH__ < 800 || __CUDA_ARCH__ >= 1000
 constexpr int kFloatBlocks = 8;
-#elif __CUDA_ARCH__ < 1000
-constexpr int kFloatBlocks = VECTOR == 4 ? 12 : 10;
 #else
-constexpr int kFloatBlocks = 10;
+constexpr int kFloatBlocks = VECTOR == 4 ? 12 : 10;
 #endif
 constexpr int kLeastBlocks = sizeof(REAL) == 8 || GLOBAL_VALUES ? 8 : kFloatBlocks;
 

@@ -20,7 +20,7 @@ KIB = 1024
 # An imaginary small GPU, so that blocks take turns in tests too.
 SMALL = DeviceLimits("sm_86", 2, 99 * KIB, 100 * KIB, 1536, 65536)
 # One whose blocks have next to no shared memory, so that values of most genomes are global.
-TINY = DeviceLimits("sm_86", 2, 32, 4 * KIB, 1536, 65536)
+TINY = DeviceLimits("sm_86", 2, 96, 4 * KIB, 1536, 65536)
 
 
 NOTHING = Workload.of(

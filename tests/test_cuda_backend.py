@@ -117,7 +117,7 @@ def test_the_order_of_threads_does_not_matter(order: Any, imaginary_gpus: Lend) 
 
 def test_any_population_has_the_bits_of_the_processor(imaginary_gpus: Lend) -> None:
     imaginary_gpus()
-    on("cuda")(samples(1, 3))  # Hypothesis draws from the constants of modules: load all of them
+    on("cuda")(samples(1, 3))  # Hypothesis draws constants of loaded modules: load all of them
 
     @settings(max_examples=60)
     @given(strategies.populations())

@@ -106,7 +106,11 @@ def test_size_is_known_before_packing(population: Population, data: st.DataObjec
 
 @pytest.mark.parametrize(
     ("limit", "value", "message"),
-    [("MOST_SLOTS", 5, "genome 1 has 6 inputs and live nodes"), ("MOST_UNITS", 3, "at a time")],
+    [
+        ("MOST_SLOTS", 5, "genome 1 has 6 inputs and live nodes"),
+        ("MOST_SLOTS", 1, "the genomes have 2 outputs"),
+        ("MOST_UNITS", 3, "at a time"),
+    ],
 )
 def test_what_kernels_cannot_count_is_refused(
     monkeypatch: pytest.MonkeyPatch, limit: str, value: int, message: str

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from evonet import DeviceError, OptionError, Population
 from evonet.backends.cuda.plan import (
+    STATIC_SHARED,
     DeviceLimits,
     LaunchPlan,
     Workload,
@@ -79,7 +80,7 @@ def test_every_candidate_is_a_legal_launch(work: Workload, limits: DeviceLimits)
     for plan in plans:
         assert (plan.kernel, dict(plan.defines)) in known
         assert plan.kernel == f"forward_{plan.mapping}"
-        assert plan.shared_mem <= limits.shared_per_block_optin
+        assert plan.shared_mem + STATIC_SHARED <= limits.shared_per_block_optin
         check_teams(plan, work)
         check_memory(plan, work)
 
@@ -170,14 +171,14 @@ def test_values_that_fit_no_shared_memory_are_global() -> None:
         assert plan.scratch_nbytes > 0
 
 
-@pytest.mark.parametrize("slots", range(99 * KIB // 4 - 40, 99 * KIB // 4 + 2))
+@pytest.mark.parametrize("slots", range(99 * KIB // 4 - 60, 99 * KIB // 4 + 2))
 def test_every_size_has_a_launch_of_each_mapping(slots: int) -> None:
     """Also a long chain, whose levels want no wide team, where shared memory is just full."""
     work = workload(genomes=3, nodes=slots - 8, links=slots, samples=1, levels=slots - 8)
     plans = candidate_plans(work, RTX_3090, "auto")
     assert {plan.mapping for plan in plans} == {"levels", "samples"}
     for plan in plans:
-        assert plan.shared_mem <= RTX_3090.shared_per_block_optin
+        assert plan.shared_mem + STATIC_SHARED <= RTX_3090.shared_per_block_optin
         check_memory(plan, work)
 
 

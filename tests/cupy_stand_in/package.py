@@ -19,6 +19,9 @@ from .module import SHARED_OPTIN, RawModule
 from .nvrtc import Nvrtc
 
 
+REAL_PACKAGES = ("cupy", "cupyx", "cupy_backends")  # they import each other late
+
+
 def install(monkeypatch: pytest.MonkeyPatch, cache: Path, **options: Any) -> Machine:
     """Makes `import cupy` give the stand-in, until the test ends.
 
@@ -31,7 +34,7 @@ def install(monkeypatch: pytest.MonkeyPatch, cache: Path, **options: Any) -> Mac
     from evonet.backends.cuda import compiler, survey
 
     machine = Machine(**options)
-    for name in [name for name in sys.modules if name.split(".")[0] == "cupy"]:
+    for name in [name for name in sys.modules if name.split(".")[0] in REAL_PACKAGES]:
         monkeypatch.delitem(sys.modules, name)
     for name, module in make_package(machine).items():
         monkeypatch.setitem(sys.modules, name, module)

@@ -30,6 +30,7 @@ FLAGS: Final = (
     "--ftz=false",
     "--prec-div=true",
     "--prec-sqrt=true",
+    "-default-device",  # NVRTC 12 takes the lambdas of our headers for functions of the host
     "--ptxas-options=-v",  # the log then tells registers and spills
 )
 _INCLUDE: Final = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)

@@ -166,6 +166,11 @@ def _pack_links(
 
 def _check_limits(s: Schedule, begin: int, end: int) -> None:
     slots = np.diff(s.node_start[begin : end + 1]) + s.num_inputs
+    if s.num_outputs > MOST_SLOTS:
+        raise BackendError(
+            f"the genomes have {s.num_outputs} outputs; the cuda backend takes at most "
+            f'{MOST_SLOTS}. Use backend="cpu".'
+        )
     if slots.max(initial=0) > MOST_SLOTS:
         genome = int(slots.argmax())
         raise BackendError(

@@ -30,6 +30,7 @@ MAPPINGS: Final = ("auto", "levels", "samples")
 
 # What the kernels are made for.
 CHUNK: Final = 512  # bytes of units that a warp of forward_samples stages
+STATIC_SHARED: Final = 64  # bytes that a kernel may declare beside
 BLOCK: Final = 128  # threads of a block that holds several teams
 LEAST_TEAM, MOST_TEAM = 8, 512
 MOST_TILE: Final = 32
@@ -136,6 +137,8 @@ def candidate_plans(work: Workload, limits: DeviceLimits, mapping: str) -> list[
         OptionError: There is no such mapping.
     """
     check_option("mapping", mapping, MAPPINGS)
+    dynamic = limits.shared_per_block_optin - STATIC_SHARED
+    limits = dataclasses.replace(limits, shared_per_block_optin=dynamic)
     return [
         plan
         for name, candidates in (("samples", _samples_plans), ("levels", _levels_plans))
