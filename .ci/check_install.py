@@ -18,6 +18,7 @@ assert networks[0].backend == expected, networks[0].backend
 assert networks[0](np.ones((4, 3))).shape == (5, 4, 2)
 assert "site-packages" in evonet.__file__, evonet.__file__
 assert (resource_folder("kernels") / "activations.h").is_file()
+assert (resource_folder("kernels") / "forward_levels.cu").is_file()
 assert (resource_folder("configs") / "forward.toml").is_file()
 said = [str(w.message) for w in caught if "compiled extension" in str(w.message)]
 assert len(said) == (expected == "reference"), said

@@ -4,7 +4,9 @@ import sys
 import xml.etree.ElementTree as ElementTree
 
 # Marker or reason fragments of skips that are right on a machine without a GPU.
-EXPECTED: tuple[str, ...] = ()
+EXPECTED: tuple[str, ...] = (
+    "needs NVRTC",  # these tests run later, where a skip is a failure
+)
 
 cases = list(ElementTree.parse(sys.argv[1]).iter("testcase"))
 skipped = [

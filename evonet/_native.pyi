@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evonet.population import Population
+from evonet.schedule import Schedule
 
 def simd_levels() -> list[str]: ...
 def available_threads() -> int: ...
@@ -24,6 +25,20 @@ def compile_schedule(
     rank: NDArray[np.int32],
     threads: int,
 ) -> tuple[dict[str, NDArray[Any]], int]: ...
+def pack_units(
+    num_inputs: int,
+    begin: int,
+    end: int,
+    node_start: NDArray[np.int64],
+    bias: NDArray[Any],
+    response: NDArray[Any],
+    activation: NDArray[np.uint8],
+    aggregation: NDArray[np.uint8],
+    edge_start: NDArray[np.int64],
+    source: NDArray[np.int32],
+    weight: NDArray[Any],
+    threads: int,
+) -> dict[str, NDArray[Any]]: ...
 def activate(id: int, x: NDArray[Any], simd: str) -> NDArray[Any]: ...
 def aggregate(id: int, weights: NDArray[Any], values: NDArray[Any], simd: str) -> NDArray[Any]: ...
 def philox(
@@ -112,6 +127,45 @@ def distances64(
     rules: dict[str, Any],
     simd: str,
 ) -> NDArray[np.float64]: ...
+def controls() -> list[tuple[str, int, int, int, int]]: ...
+def rollout32(
+    schedule: Schedule,
+    control: int,
+    genomes: NDArray[np.int64],
+    first_episode: int,
+    episodes: int,
+    max_steps: int,
+    seed: int,
+    threads: int,
+    simd: str,
+) -> tuple[NDArray[np.float32], NDArray[np.int32]]: ...
+def rollout64(
+    schedule: Schedule,
+    control: int,
+    genomes: NDArray[np.int64],
+    first_episode: int,
+    episodes: int,
+    max_steps: int,
+    seed: int,
+    threads: int,
+    simd: str,
+) -> tuple[NDArray[np.float64], NDArray[np.int32]]: ...
+
+class Control32:
+    def __init__(self, control: int, simd: str) -> None: ...
+    def reset(self, seed: int, first_episode: int, count: int) -> NDArray[np.float32]: ...
+    def observe(self, state: NDArray[np.float32]) -> NDArray[np.float32]: ...
+    def step(
+        self, state: NDArray[np.float32], output: NDArray[np.float32]
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.bool_]]: ...
+
+class Control64:
+    def __init__(self, control: int, simd: str) -> None: ...
+    def reset(self, seed: int, first_episode: int, count: int) -> NDArray[np.float64]: ...
+    def observe(self, state: NDArray[np.float64]) -> NDArray[np.float64]: ...
+    def step(
+        self, state: NDArray[np.float64], output: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]: ...
 
 class Forward32:
     def __init__(

@@ -7,6 +7,9 @@
     ├── ShapeError             an array has the wrong shape or type
     ├── OptionError            an argument has a value that is not allowed
     ├── BackendError           a backend was asked for and cannot run here
+    │   └── DeviceError            a GPU is missing, or failed at work
+    │       ├── CompileError           NVRTC refuses a kernel; carries its log
+    │       └── DeviceMemoryError      a GPU has too little memory for the smallest piece of work
     ├── FileFormatError        a file is not what its name says, or is damaged
     ├── ConfigError            a config file has faults; lists all of them
     ├── FitnessError           fitness has the wrong shape or is not a finite number
@@ -14,7 +17,7 @@
     └── CheckpointError        a checkpoint cannot be read, or does not fit the run
 
 All of them also derive from the built-in exception that callers would expect
-(`ValueError`, `RuntimeError`), so ordinary handlers keep working.
+(`ValueError`, `RuntimeError`, `MemoryError`), so ordinary handlers keep working.
 """
 
 from __future__ import annotations
@@ -58,6 +61,26 @@ class OptionError(EvonetError, ValueError):
 
 class BackendError(EvonetError, RuntimeError):
     """A backend was asked for by name and cannot run on this machine."""
+
+
+class DeviceError(BackendError):
+    """A GPU is missing or unusable, or failed at work."""
+
+
+class CompileError(DeviceError):
+    """NVRTC is missing, or refuses a kernel.
+
+    Attributes:
+        log: What NVRTC said, or "".
+    """
+
+    def __init__(self, message: str, log: str = "") -> None:
+        super().__init__(message)
+        self.log = log
+
+
+class DeviceMemoryError(DeviceError, MemoryError):
+    """A GPU has too little memory, however small the pieces that the work is cut into."""
 
 
 class FileFormatError(EvonetError, ValueError):

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from evonet.backends import Loss, resolve_backend
+from evonet.backends import MAPPINGS, DeviceForward, Loss, Mapping, resolve_backend
+from evonet.backends.base import Episodes, Rollout
+from evonet.backends.device_arrays import is_on_gpu
+from evonet.controls import find_control
 from evonet.errors import OptionError, ShapeError, check_option
 from evonet.functions import LOSS_IDS
 from evonet.population import Population
@@ -16,7 +20,6 @@ from evonet.schedule import OnCycle, Schedule, check_threads
 Losses = npt.NDArray[np.float64]
 
 KINDS = ("feedforward",)
-MAPPINGS = ("auto",)
 
 
 class Network:
@@ -28,14 +31,23 @@ class Network:
         kind: "feedforward".
     """
 
-    def __init__(self, schedule: Schedule, backend: str, kind: str, threads: int) -> None:
+    def __init__(
+        self,
+        schedule: Schedule,
+        backend: str,
+        kind: str,
+        threads: int,
+        mapping: Mapping = "auto",
+    ) -> None:
         self.schedule = schedule
         self.kind = kind
         self._backend = resolve_backend(backend)
         self.backend = self._backend.name
-        self._forward = self._backend.forward(schedule, threads)
+        self._forward = self._backend.forward(schedule, threads, mapping)
+        self._device = self._forward if isinstance(self._forward, DeviceForward) else None
         self._loss: Loss | None = None
         self._threads = threads
+        self._mapping = mapping
         self._dtype = schedule.dtype
         self._num_genomes = schedule.num_genomes
         self._num_inputs = schedule.num_inputs
@@ -60,16 +72,16 @@ class Network:
         """The type of all values, float32 or float64."""
         return self._dtype
 
-    def __call__(
-        self, x: npt.ArrayLike, out: Literal["host", "device"] = "host"
-    ) -> npt.NDArray[Any]:
+    def __call__(self, x: Any, out: Literal["host", "device"] = "host") -> Any:
         """Evaluates every network on every sample.
 
         Args:
             x: [B, I] the same samples for all genomes, or [P, B, I] samples of
-                each genome's own.
-            out: Where the result should be. The CPU backends have only one
-                memory, so both give a NumPy array.
+                each genome's own. On the backend "cuda" also an array of any
+                library on a GPU, through DLPack or `__cuda_array_interface__`.
+            out: Where the result should be: "device" leaves it on the GPU, as a
+                CuPy array that other libraries take through DLPack. The CPU
+                backends have only one memory, so both give a NumPy array.
 
         Returns:
             [P, B, O], a new array.
@@ -77,12 +89,17 @@ class Network:
         Raises:
             ShapeError: x has neither shape, or holds something but real numbers.
             OptionError: out is neither.
+            DeviceMemoryError: A GPU has too little memory for a single genome.
+            DeviceError: A GPU failed.
         """
         if type(out) is not str or out != "host":
             _check_out(out)
-        return self._forward(self._samples(x))
+        samples = self._samples(x)
+        if out == "device" and self._device is not None:
+            return self._device.on_device(samples)
+        return self._forward(samples)
 
-    def loss(self, x: npt.ArrayLike, targets: npt.ArrayLike, loss: str = "squared") -> Losses:
+    def loss(self, x: Any, targets: Any, loss: str = "squared") -> Losses:
         """Scores every network by how far its answers are off.
 
         Samples are added up by one fixed tree, so that the bits depend on neither threads nor
@@ -92,6 +109,7 @@ class Network:
         Args:
             x: [B, I] or [P, B, I] samples, as for a call.
             targets: [B, O] the right answers; for classes 1 at the right output and 0 elsewhere.
+                On the host or on a GPU, as for x.
             loss: "squared", the sum of squared errors; "cross_entropy" of the softmax, summed
                 over samples; "misses", the number of samples put into the wrong class, where a
                 single output means two classes, below 0.5 and above.
@@ -111,30 +129,59 @@ class Network:
             )
         samples = self._samples(x)
         wanted = (samples.shape[-2], self.num_outputs)
-        answers = _real_numbers("targets", targets, self._dtype)
-        if answers.shape != wanted:
+        found = self._numbers("targets", targets)
+        if found.shape != wanted:
             raise ShapeError(
                 f"targets must have shape {list(wanted)}, one row per sample, "
-                f"found {list(answers.shape)}."
+                f"found {list(found.shape)}."
             )
+        answers = self._on_host(found) if isinstance(found, np.ndarray) else found
         if self._loss is None:
-            self._loss = self._backend.loss(self.schedule, self._threads)
+            self._loss = self._backend.loss(self.schedule, self._threads, self._mapping)
         pairs = self._loss(samples, answers, LOSS_IDS[loss]).astype(np.float64)
         return pairs[:, 0] + pairs[:, 1]
 
-    def _samples(self, x: npt.ArrayLike) -> npt.NDArray[Any]:
-        samples = _real_numbers("x", x, self._dtype)
-        if samples.ndim == 2:
-            fits = samples.shape[1] == self._num_inputs
+    def _samples(self, x: Any) -> Any:
+        """Samples as the backend wants them, on the host or on its own device."""
+        found = self._numbers("x", x)
+        if found.ndim == 2:
+            fits = found.shape[1] == self._num_inputs
         else:
             fits = (
-                samples.ndim == 3
-                and samples.shape[0] == self._num_genomes
-                and samples.shape[2] == self._num_inputs
+                found.ndim == 3
+                and found.shape[0] == self._num_genomes
+                and found.shape[2] == self._num_inputs
             )
         if not fits:
-            raise ShapeError(self._shape_fault(samples.shape))
-        return samples
+            raise ShapeError(self._shape_fault(found.shape))
+        return self._on_host(found) if isinstance(found, np.ndarray) else found
+
+    def _numbers(self, name: str, x: Any) -> Any:
+        found = x if type(x) is np.ndarray else self._read(name, x)
+        if found.dtype.kind not in "biuf":
+            # NumPy would parse text, drop imaginary parts and turn None into NaN without a word.
+            raise ShapeError(f"{name} must be an array of real numbers, found {found.dtype}.")
+        return found
+
+    def _read(self, name: str, x: Any) -> Any:
+        """Makes an array of it: a NumPy array, or one of the backend's own memory."""
+        if is_on_gpu(x):
+            if self._device is None:
+                raise ShapeError(
+                    f"{name} is a {type(x).__name__} on a GPU, and backend={self.backend!r} reads "
+                    "the host's memory. Copy it first: x.get() in CuPy, x.cpu() in PyTorch."
+                )
+            return self._device.adopt(x)
+        try:
+            if hasattr(x, "__dlpack__") and not hasattr(x, "__array__"):
+                return np.from_dlpack(x)
+            return np.asarray(x)
+        except (TypeError, ValueError, BufferError) as error:
+            raise ShapeError(f"{name} must be an array of real numbers: {error}") from error
+
+    def _on_host(self, found: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        samples = np.asarray(found, self._dtype, order="C")
+        return samples if samples.flags.aligned else samples.copy()
 
     def _shape_fault(self, found: tuple[int, ...]) -> str:
         message = (
@@ -144,6 +191,70 @@ class Network:
         if found == (self._num_inputs,):
             message += " For a single sample write network(x[None])."
         return message
+
+    def rollout(
+        self,
+        control: str,
+        *,
+        episodes: int = 1,
+        seed: int = 0,
+        first_episode: int = 0,
+        max_steps: int | None = None,
+        genomes: npt.ArrayLike | None = None,
+    ) -> Rollout:
+        """Lets every network act in a control task for whole episodes, without a word of Python.
+
+        Args:
+            control: The task, one of `evonet.controls.CONTROLS`.
+            episodes: E, how many each genome plays. All genomes play the same ones.
+            seed: Decides how episodes begin, together with their numbers.
+            first_episode: Number of the first; others of the same seed are other episodes.
+            max_steps: Where an episode is cut; None for the task's own limit.
+            genomes: [K] positions of those who play; None for all.
+
+        Returns:
+            Returns and steps, each [K, E].
+
+        Raises:
+            OptionError: There is no such task, or a number is out of range.
+            ShapeError: The networks have other inputs or outputs than the task.
+            KeyboardInterrupt: Ctrl-C ends it within a fraction of a second.
+        """
+        task = find_control(control)
+        if (self.num_inputs, self.num_outputs) != (task.num_inputs, task.num_outputs):
+            raise ShapeError(
+                f"{task.name} has {task.num_inputs} inputs and {task.num_outputs} outputs, "
+                f"the networks have {self.num_inputs} and {self.num_outputs}."
+            )
+        most = 2**31 - 1
+        played = Episodes(
+            control=task.name,
+            count=_whole("episodes", episodes, 1, most),
+            max_steps=_whole(
+                "max_steps", task.max_steps if max_steps is None else max_steps, 1, most
+            ),
+            seed=_whole("seed", seed, 0, 2**64 - 1),
+            first=_whole("first_episode", first_episode, 0, most),
+        )
+        if genomes is None:
+            chosen = np.arange(self._num_genomes, dtype=np.int64)
+        else:
+            chosen = self._choose(genomes)
+        return self._backend.rollout(self.schedule, played, chosen, self._threads)
+
+    def _choose(self, genomes: npt.ArrayLike) -> npt.NDArray[np.int64]:
+        found = np.asarray(genomes)
+        if found.ndim != 1 or (found.size and found.dtype.kind not in "iu"):
+            raise ShapeError(
+                f"genomes must be a list of positions, found {found.dtype} of shape "
+                f"{list(found.shape)}."
+            )
+        outside = found[(found < 0) | (found >= self._num_genomes)]
+        if outside.size:
+            raise OptionError(
+                f"genomes: there is no genome {outside[0]}. Allowed: 0 to {self._num_genomes - 1}."
+            )
+        return np.ascontiguousarray(found, np.int64)
 
     def reset(self) -> None:
         """Forgets all state; feed-forward networks have none."""
@@ -155,20 +266,14 @@ class Network:
         return f"Network({self.kind}, backend={self.backend!r}, {self.schedule!r})"
 
 
-def _real_numbers(name: str, given: npt.ArrayLike, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
-    """Reads an array as kernels want it: of the type, contiguous and aligned."""
-    if type(given) is np.ndarray:
-        found = given
-    else:
-        try:
-            found = np.asarray(given)
-        except (TypeError, ValueError) as error:
-            raise ShapeError(f"{name} must be an array of real numbers: {error}") from error
-    if found.dtype.kind not in "biuf":
-        # NumPy would parse text, drop imaginary parts and turn None into NaN without a word.
-        raise ShapeError(f"{name} must be an array of real numbers, found {found.dtype}.")
-    numbers = np.asarray(found, dtype, order="C")
-    return numbers if numbers.flags.aligned else numbers.copy()
+def _whole(name: str, found: object, least: int, most: int) -> int:
+    try:
+        number = operator.index(found)  # type: ignore[arg-type]
+    except TypeError:
+        number = least - 1
+    if isinstance(found, bool) or not least <= number <= most:
+        raise OptionError(f"{name}={found!r} must be a whole number from {least} to {most}.")
+    return number
 
 
 def _check_out(out: object) -> None:
@@ -183,8 +288,8 @@ def _check_out(out: object) -> None:
 def compile(
     population: Population,
     kind: Literal["feedforward"] = "feedforward",
-    backend: Literal["auto", "cpu", "reference"] = "auto",
-    mapping: Literal["auto"] = "auto",
+    backend: Literal["auto", "cuda", "cpu", "reference"] = "auto",
+    mapping: Mapping = "auto",
     dtype: npt.DTypeLike | None = None,
     threads: int = 0,
     on_cycle: OnCycle = "error",
@@ -195,9 +300,12 @@ def compile(
         population: P genomes.
         kind: How nodes see each other: "feedforward" evaluates every node once
             per call, after all nodes that it reads.
-        backend: "cpu" is the compiled extension, "reference" plain NumPy with
-            the same bits; "auto" takes the fastest that works here.
-        mapping: How work is laid out over threads; "auto" lets evonet choose.
+        backend: "cuda" is an NVIDIA GPU, "cpu" the compiled extension, "reference"
+            plain NumPy, all with the same bits; "auto" takes the first that works
+            here. Without a usable GPU "cuda" warns once and runs on the processor.
+        mapping: How work is laid out over the threads of a GPU: "levels" gives one
+            to each node and sample of a level, "samples" one to each genome and
+            four samples; "auto" lets a cost model choose. Results never depend on it.
         dtype: float32 or float64; None keeps the population's own.
         threads: Threads to use; 0 for all available. Results never depend on it.
         on_cycle: "error" refuses genomes with a cycle, "zero" leaves every node
@@ -221,4 +329,4 @@ def compile(
     if dtype is not None:
         population = population.astype(dtype)
     schedule = resolve_backend(backend).build_schedule(population, on_cycle, threads)
-    return Network(schedule, backend, kind, threads)
+    return Network(schedule, backend, kind, threads, mapping)

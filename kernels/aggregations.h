@@ -93,6 +93,12 @@ EVONET_FN int64 order_key(double x) {
   return to_bits(x) ^ ((to_bits(x) >> 63) & 0x7fffffffffffffff);
 }
 
+// The number that has a key: the map is its own inverse.
+template <class T>
+EVONET_FN T from_order_key(Bits<T> key) {
+  return from_bits<T>(order_key(from_bits<T>(key)));
+}
+
 // Moves the value at the root of a max-heap down to its place.
 template <class T>
 EVONET_FN void sift_down(T* heap, int root, int size) {
@@ -125,6 +131,57 @@ EVONET_FN T median_inplace(T* x, int n) {
   if (n % 2 == 1) return x[0];
   T lower = order_key(x[1]) < order_key(x[2]) ? x[2] : x[1];
   return canonical((lower + x[0]) / T(2));
+}
+
+// The same bits without memory to sort in, for a GPU's thread: x(i) gives number i, as often as it
+// is asked. The wanted key lies between low and high, which are keys of numbers themselves; a round
+// counts the keys up to the middle and moves one end. It takes at most n rounds, and at most as
+// many as a key has bits.
+template <class T, class Numbers>
+EVONET_FN T median_of(int n, Numbers x) {
+  if (n <= 2) return canonical((T(0) + x(0) + (n == 2 ? x(1) : T(0))) / T(n));
+  Bits<T> low = order_key(x(0)), high = low;
+  for (int i = 0; i < n; ++i) {
+    const T number = x(i);
+    if (number != number) return canonical(number);
+    const Bits<T> key = order_key(number);
+    low = key < low ? key : low;
+    high = key > high ? key : high;
+  }
+  const int rank = (n + 1) / 2;  // of the lower middle, from 1
+  while (low < high) {
+    const Bits<T> middle = (low & high) + ((low ^ high) >> 1);
+    Bits<T> largest_below = low, smallest_above = high;
+    int count = 0;
+    for (int i = 0; i < n; ++i) {
+      const Bits<T> key = order_key(x(i));
+      if (key <= middle) {
+        ++count;
+        largest_below = key > largest_below ? key : largest_below;
+      } else {
+        smallest_above = key < smallest_above ? key : smallest_above;
+      }
+    }
+    if (count >= rank)
+      high = largest_below;
+    else
+      low = smallest_above;
+  }
+  const T lower = from_order_key<T>(low);
+  if (n % 2 == 1) return lower;
+  int count = 0;
+  T upper = lower;
+  bool found = false;
+  for (int i = 0; i < n; ++i) {
+    const T number = x(i);
+    if (order_key(number) <= low) {
+      ++count;
+    } else if (!found || order_key(number) < order_key(upper)) {
+      upper = number;
+      found = true;
+    }
+  }
+  return canonical((lower + (count > rank ? lower : upper)) / T(2));
 }
 
 EVONET_NAMESPACE_END

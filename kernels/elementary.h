@@ -90,6 +90,14 @@ EVONET_FN T tanh_of_5_halves(T z) {
   return copy_sign(n / (n + fused(h, -2.0f, 2.0f)), z);
 }
 
+// sin(x) for |x| <= pi/2
+template <class T>
+EVONET_FN T sin_near_0(T x) {
+  T u = x * x;
+  T p = polynomial(u, 0x1.5dc3ap-19f, -0x1.9f7102p-13f, 0x1.110edap-7f, -0x1.55554cp-3f);
+  return fused(x * u, p, x);  // the fit leans down a little at pi/2, or it could round to above 1
+}
+
 // sin(5 z) for |5 z| <= 60: x = 5 z - k pi, and an odd k is the other half wave. Three parts of pi
 // make x correct to its last bit even where 5 z is nearly k pi.
 template <class T>
@@ -100,9 +108,30 @@ EVONET_FN T sin_of_5(T z) {
   T r = fused(k, -0x1.41b2f6p-1f, z);         // exact
   T x = fused(r, 5.0f, k * -0x1.c442cp-23f);  // the product is exact
   x = fused(k, -0x1.184698p-43f, x);
-  T u = x * x;
-  T p = polynomial(u, 0x1.5dc3ap-19f, -0x1.9f7102p-13f, 0x1.110edap-7f, -0x1.55554cp-3f);
-  T y = fused(x * u, p, x);  // the fit leans down a little at pi/2, or y could round to above 1
+  return from_bits<T>(to_bits(sin_near_0(x)) ^ bits_shifted(rounded, 31));
+}
+
+// sin(x) and cos(x) for |x| <= 60, within 2 ulp. The cosine's distance is to the nearest
+// (k + 1/2) pi, so that the same half wave serves both.
+template <class T>
+EVONET_FN T sin_float(T x) {
+  constexpr float round = 12582912.0f;
+  T rounded = fused(x, 0x1.45f306p-2f, round);
+  T k = rounded - round;
+  T r = fused(k, -0x1.921fb6p+1f, x);  // exact
+  r = fused(k, 0x1.777a5cp-24f, r);
+  T y = sin_near_0(fused(k, 0x1.ee59dap-49f, r));
+  return from_bits<T>(to_bits(y) ^ bits_shifted(rounded, 31));
+}
+
+template <class T>
+EVONET_FN T cos_float(T x) {
+  constexpr float round = 12582912.0f;
+  T rounded = fused(x, 0x1.45f306p-2f, -0.5f) + round;
+  T k = (rounded - round) + 0.5f;
+  T r = fused(k, 0x1.921fb6p+1f, -x);
+  r = fused(k, -0x1.777a5cp-24f, r);
+  T y = sin_near_0(fused(k, -0x1.ee59dap-49f, r));
   return from_bits<T>(to_bits(y) ^ bits_shifted(rounded, 31));
 }
 
@@ -164,10 +193,10 @@ EVONET_FN T tanh_double(T x) {
   return copy_sign(size < 0.55 ? small : large, x);
 }
 
-// sin(x) for |x| <= 60, after fdlibm: x = k pi/2 + r + rest, and k says which of sin(r), cos(r) and
-// their opposites it is.
-template <class T>
-EVONET_FN T sin_double(T x) {
+// sin(x), or cos(x) if kAhead = 1, for |x| <= 60, after fdlibm: x = k pi/2 + r + rest, and
+// k + kAhead says which of sin(r), cos(r) and their opposites it is.
+template <int kAhead, class T>
+EVONET_FN T wave_double(T x) {
   constexpr double round = 6755399441055744.0;
   T rounded = x * 0x1.45f306dc9c883p-1 + round;
   T k = rounded - round;
@@ -185,8 +214,14 @@ EVONET_FN T sin_double(T x) {
   T half = 0.5 * u;
   T near_1 = 1.0 - half;
   T cosine = near_1 + (((1.0 - near_1) - half) + (u * (u * q) - r * rest));
+  if constexpr (kAhead != 0) rounded = rounded + double(kAhead);  // exact
   T y = (to_bits(rounded) & 1) != 0 ? cosine : sine;
   return from_bits<T>(to_bits(y) ^ (bits_shifted(rounded, 62) & ~0x7fffffffffffffff));
+}
+
+template <class T>
+EVONET_FN T sin_double(T x) {
+  return wave_double<0>(x);
 }
 
 // log(x) for normal x = 2^k (1 + f), after fdlibm: with s = f / (2 + f) it is
@@ -205,6 +240,25 @@ EVONET_FN T log_double(T x) {
   T half_square = 0.5 * f * f;
   T tail = s * (half_square + p) + k * kLn2Lo;
   return k * kLn2Hi - ((half_square - tail) - f);
+}
+
+// ---- either -----------------------------------------------------------------------------------
+
+// sin(x) and cos(x) for |x| <= 60, within 2 ulp; a double near a zero only within 1e-28.
+template <class T>
+EVONET_FN T sine(T x) {
+  if constexpr (kIsFloat<T>)
+    return sin_float(x);
+  else
+    return wave_double<0>(x);
+}
+
+template <class T>
+EVONET_FN T cosine(T x) {
+  if constexpr (kIsFloat<T>)
+    return cos_float(x);
+  else
+    return wave_double<1>(x);
 }
 
 EVONET_NAMESPACE_END

@@ -15,6 +15,16 @@
 #endif
 #endif
 
+// In front of a loop: a copy of the body for every turn, or one body that stays a loop. Only a GPU
+// needs to be told.
+#if defined(__CUDACC__) || defined(__CUDACC_RTC__)
+#define EVONET_UNROLL _Pragma("unroll")
+#define EVONET_KEEP_LOOP _Pragma("unroll 1")
+#else
+#define EVONET_UNROLL
+#define EVONET_KEEP_LOOP
+#endif
+
 #ifndef EVONET_ISA
 #define EVONET_ISA generic
 #endif

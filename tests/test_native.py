@@ -39,7 +39,9 @@ def fresh_search(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.fixture
 def no_extension(fresh_search: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Hides the extension."""
+    """Hides the extension, and any GPU."""
+    monkeypatch.delenv("EVONET_BACKEND", raising=False)
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
     monkeypatch.setitem(sys.modules, "evonet._native", None)
     monkeypatch.delattr(evonet, "_native", raising=False)
 

@@ -490,9 +490,9 @@ def test_what_is_not_a_batch_of_samples_is_refused(x: Any, says: str, backend: s
         ({"kind": "feed_forward"}, OptionError, 'kind=.* Did you mean "feedforward"'),
         ({"kind": None}, OptionError, "kind=None is not a choice"),
         ({"backend": "cpus"}, OptionError, 'backend=.* Did you mean "cpu"'),
-        ({"backend": "tpu9000"}, OptionError, "Allowed: auto, cpu, reference"),
+        ({"backend": "tpu9000"}, OptionError, "Allowed: auto, cpu, cuda, reference"),
         ({"backend": None}, OptionError, "backend=None is not a choice"),
-        ({"mapping": "levels"}, OptionError, "mapping='levels' is not a choice"),
+        ({"mapping": "level"}, OptionError, 'mapping=.* Did you mean "levels"'),
         ({"on_cycle": "zeros"}, OptionError, 'on_cycle=.* Did you mean "zero"'),
         ({"threads": -1}, OptionError, "threads=-1 must be a whole number"),
         ({"threads": 1.0}, OptionError, "threads=1.0 must be a whole number"),
@@ -576,7 +576,11 @@ def test_a_network_tells_what_it_is() -> None:
     assert network.schedule.analyze().work.shape == (3,)
 
 
-def test_auto_is_the_compiled_backend_where_it_exists() -> None:
+def test_auto_is_the_compiled_backend_where_it_exists_and_no_gpu(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delenv("EVONET_BACKEND")
+    monkeypatch.setattr("evonet.backends.cuda.survey.has_cupy", lambda: False)
     assert small_network().backend == "cpu"
     assert resolve_backend("auto").name == "cpu"
     assert small_network(backend="reference").backend == "reference"

@@ -1,28 +1,57 @@
 """Backends: the places where schedules run.
 
+cuda       NVIDIA GPUs through CuPy
 cpu        the compiled extension: threads over genomes, SIMD over samples
 reference  plain NumPy, readable: the oracle, and the fallback without a compiler
 """
 
 from __future__ import annotations
 
-from evonet.backends.base import Backend, Forward, Loss
-from evonet.errors import check_option
+import functools
+import os
+import warnings
+
+from evonet.backends.base import MAPPINGS, Backend, DeviceForward, Forward, Loss, Mapping
+from evonet.errors import DeviceError, check_option
 from evonet.native import load_native
 
-NAMES = ("cpu", "reference")
+NAMES = ("cuda", "cpu", "reference")
 
-__all__ = ["NAMES", "Backend", "Forward", "Loss", "resolve_backend"]
+__all__ = [
+    "MAPPINGS",
+    "NAMES",
+    "Backend",
+    "DeviceForward",
+    "Forward",
+    "Loss",
+    "Mapping",
+    "resolve_backend",
+]
 
 
 def resolve_backend(name: str) -> Backend:
     """Finds a backend by name; "auto" takes the first of NAMES that works here.
+
+    EVONET_BACKEND says what "auto" takes instead. Where no GPU works, "cuda" warns once, with
+    the way out, and gives the processor's backend; "auto" does so only if CuPy is installed and
+    nobody hid the GPUs.
 
     Raises:
         OptionError: There is no such backend.
         BackendError: It cannot run on this machine.
     """
     check_option("backend", name, ("auto", *NAMES))
+    if name == "auto":
+        name = os.environ.get("EVONET_BACKEND") or "auto"
+        check_option("EVONET_BACKEND", name, ("auto", *NAMES))
+    if name == "cuda" or (name == "auto" and _expects_gpu()):
+        from evonet.backends.cuda.backend import CudaBackend
+
+        try:
+            return CudaBackend()
+        except DeviceError as error:
+            _warn_once(str(error))
+            name = "auto"
     if name == "auto":
         name = "reference" if load_native() is None else "cpu"
     if name == "cpu":
@@ -32,3 +61,16 @@ def resolve_backend(name: str) -> Backend:
     from evonet.backends.reference import ReferenceBackend
 
     return ReferenceBackend()
+
+
+def _expects_gpu() -> bool:
+    from evonet.backends.cuda.survey import has_cupy, hidden_on_purpose
+
+    return has_cupy() and not hidden_on_purpose()
+
+
+@functools.cache
+def _warn_once(reason: str) -> None:
+    warnings.warn(
+        f"No GPU is used, evonet runs on the processor: {reason}", RuntimeWarning, stacklevel=4
+    )

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from evonet.backends.base import Rollout
+from evonet.controls import CONTROL_IDS
 from evonet.errors import check_option
 from evonet.native import require_native
 from evonet.schedule import build_schedule
 
 if TYPE_CHECKING:
-    from evonet.backends.base import Forward, Loss
+    from evonet.backends.base import Episodes, Forward, Loss, Mapping
     from evonet.population import Population
     from evonet.schedule import OnCycle, Schedule
 
@@ -49,7 +51,7 @@ class CpuBackend:
         """Compiles genomes in parallel; see `evonet.schedule.build_schedule`."""
         return build_schedule(population, on_cycle=on_cycle, threads=threads, native=True)
 
-    def forward(self, schedule: Schedule, threads: int) -> Forward:
+    def forward(self, schedule: Schedule, threads: int, mapping: Mapping = "auto") -> Forward:
         """Binds the schedule's arrays once, so that a call costs microseconds."""
         kernel = self._bind(schedule, threads)
         shape, dtype = (schedule.num_genomes, schedule.num_outputs), schedule.dtype
@@ -61,7 +63,7 @@ class CpuBackend:
 
         return forward
 
-    def loss(self, schedule: Schedule, threads: int) -> Loss:
+    def loss(self, schedule: Schedule, threads: int, mapping: Mapping = "auto") -> Loss:
         """Evaluates some genomes at a time, so that all outputs need never be in memory."""
         kernel = self._bind(schedule, threads)
         num_genomes, dtype = schedule.num_genomes, schedule.dtype
@@ -97,3 +99,25 @@ class CpuBackend:
         )
         self._bound = (schedule, threads, kernel)
         return kernel
+
+    def rollout(
+        self,
+        schedule: Schedule,
+        episodes: Episodes,
+        genomes: npt.NDArray[np.int64],
+        threads: int,
+    ) -> Rollout:
+        """Steps networks and task in one native loop, until the last episode has ended."""
+        run = self._native.rollout32 if schedule.dtype == np.float32 else self._native.rollout64
+        returns, steps = run(
+            schedule,
+            CONTROL_IDS[episodes.control],
+            genomes,
+            episodes.first,
+            episodes.count,
+            episodes.max_steps,
+            episodes.seed,
+            threads,
+            self.simd_level(),
+        )
+        return Rollout(returns, steps)

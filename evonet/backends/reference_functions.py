@@ -93,6 +93,16 @@ def preactivation(bias: ArrayLike, response: ArrayLike, s: FloatArray) -> FloatA
         return total
 
 
+def sine(x: FloatArray) -> FloatArray:
+    """sin(x) for |x| <= 60, within the accuracy that kernels/elementary.h states."""
+    return _sin_float(x) if x.dtype == np.float32 else _wave_double(x, 0)
+
+
+def cosine(x: FloatArray) -> FloatArray:
+    """cos(x) for |x| <= 60, within the accuracy that kernels/elementary.h states."""
+    return _cos_float(x) if x.dtype == np.float32 else _wave_double(x, 1)
+
+
 # ---- the pieces of kernels/portable.h ----
 
 
@@ -140,6 +150,7 @@ _ROUND = 12582912.0
 _ROUND_64 = 6755399441055744.0
 _LN2_64 = _numbers("0x1.62e42fefa38p-1 0x1.ef35793c7673p-45 0x1.71547652b82fep+0")
 _PI = _numbers("0x1.41b2f6p-1 0x1.c442cp-23 0x1.184698p-43 0x1.976fc8p+0")
+_PI_FLOAT = _numbers("0x1.921fb6p+1 0x1.777a5cp-24 0x1.ee59dap-49 0x1.45f306p-2")
 _HALF_PI_64 = _numbers("0x1.921fb54442dp+0 0x1.8469898cc517p-48 0x1.45f306dc9c883p-1")
 
 _EXP = _numbers("0x1.6ad1c8p-10 0x1.123f34p-7 0x1.55584ep-5 0x1.55548ap-3 0x1.fffffcp-2 1")
@@ -213,13 +224,32 @@ def _tanh_of_5_halves(z: FloatArray) -> FloatArray:
     return np.copysign(n / (n + fused(h, -2, 2)), z)
 
 
+def _sin_near_0(x: FloatArray) -> FloatArray:
+    u = x * x
+    return fused(x * u, _polynomial(u, _SIN), x)
+
+
 def _sin_of_5(z: FloatArray) -> FloatArray:
     rounded = fused(z, _PI[3], _ROUND)
     k = rounded - np.float32(_ROUND)
     r = fused(k, -_PI[0], z)
     x = fused(k, -_PI[2], fused(r, 5, k * np.float32(-_PI[1])))
-    u = x * x
-    y = fused(x * u, _polynomial(u, _SIN), x)
+    return _from_bits(_to_bits(_sin_near_0(x)) ^ (_to_bits(rounded) << 31))
+
+
+def _sin_float(x: FloatArray) -> FloatArray:
+    pi, middle, rest, inverse = _PI_FLOAT
+    rounded = fused(x, inverse, _ROUND)
+    k = rounded - np.float32(_ROUND)
+    y = _sin_near_0(fused(k, rest, fused(k, middle, fused(k, -pi, x))))
+    return _from_bits(_to_bits(y) ^ (_to_bits(rounded) << 31))
+
+
+def _cos_float(x: FloatArray) -> FloatArray:
+    pi, middle, rest, inverse = _PI_FLOAT
+    rounded = fused(x, inverse, -0.5) + np.float32(_ROUND)
+    k = (rounded - np.float32(_ROUND)) + np.float32(0.5)
+    y = _sin_near_0(fused(k, -rest, fused(k, -middle, fused(k, pi, -x))))
     return _from_bits(_to_bits(y) ^ (_to_bits(rounded) << 31))
 
 
@@ -253,7 +283,7 @@ def _tanh_double(x: FloatArray) -> FloatArray:
     return np.copysign(np.where(size < 0.55, small, large), x)
 
 
-def _sin_double(x: FloatArray) -> FloatArray:
+def _wave_double(x: FloatArray, ahead: int) -> FloatArray:
     rounded = x * _HALF_PI_64[2] + _ROUND_64
     k = rounded - _ROUND_64
     hi = x - k * _HALF_PI_64[0]
@@ -270,7 +300,7 @@ def _sin_double(x: FloatArray) -> FloatArray:
     near_1 = 1 - half
     tail = u * (u * _polynomial(u, _COS_64)) - r * rest
     cosine = near_1 + (((1 - near_1) - half) + tail)
-    bits = _to_bits(rounded)
+    bits = _to_bits(rounded) + ahead
     y = np.where(bits & 1, cosine, sine)
     return _from_bits(_to_bits(y) ^ ((bits << 62) & -(1 << 63)))
 
@@ -306,7 +336,7 @@ def _tanh(z: FloatArray) -> FloatArray:
 
 
 def _sin(z: FloatArray) -> FloatArray:
-    return _sin_of_5(_clip(z, 12)) if z.dtype == np.float32 else _sin_double(_clip(5 * z, 60))
+    return _sin_of_5(_clip(z, 12)) if z.dtype == np.float32 else _wave_double(_clip(5 * z, 60), 0)
 
 
 def _gauss(z: FloatArray) -> FloatArray:

@@ -30,6 +30,8 @@ class Purpose(IntEnum):
     FIRST_CONNECTION = 8
     FIRST_NODE = 9
     FIRST_STRUCTURE = 10
+    EPISODE = 64
+    SPLIT = 65
 
 
 def philox(

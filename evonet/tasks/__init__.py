@@ -1,8 +1,32 @@
-"""Tasks: what networks are evolved on."""
+"""Tasks: what networks are evolved on.
+
+By name:
+    make_task("cartpole", episodes=10), task_from_config, register, TASKS
+From parts:
+    Control, Supervised, Stepwise with a World of your own
+"""
 
 from __future__ import annotations
 
 from evonet.tasks.base import Task
-from evonet.tasks.supervised import Supervised, xor
+from evonet.tasks.control import Control
+from evonet.tasks.registry import TASKS, RegisteredTask, make_task, register, task_from_config
+from evonet.tasks.stepwise import Stepwise, World
+from evonet.tasks.supervised import Supervised, classification, parity, regression, xor
 
-__all__ = ["Supervised", "Task", "xor"]
+__all__ = [
+    "TASKS",
+    "Control",
+    "RegisteredTask",
+    "Stepwise",
+    "Supervised",
+    "Task",
+    "World",
+    "classification",
+    "make_task",
+    "parity",
+    "register",
+    "regression",
+    "task_from_config",
+    "xor",
+]

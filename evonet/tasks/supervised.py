@@ -2,34 +2,52 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from evonet.errors import ShapeError
+from evonet.errors import OptionError, ShapeError, check_option
+from evonet.tasks.examples import Examples, read_examples, split_examples
+from evonet.tasks.options import check_path, check_real, check_whole
 
 if TYPE_CHECKING:
     from evonet.network import Network
 
 
 class Supervised:
-    """Fitness = best - sum of squared errors over all samples and outputs.
+    """Fitness = best - loss over all samples; with `mean`, the loss is divided by their number.
 
     Attributes:
         x: [B, I] samples.
         y: [B, O] the right answers.
         best: Fitness of a network without error.
+        loss: "squared", or "cross_entropy" of the softmax of the outputs.
+        mean: Whether the loss is per sample.
         num_inputs: I.
         num_outputs: O.
+        fitness_threshold: The fitness that solves the task, or None.
+        test: Examples that no fitness depends on, or None.
     """
 
-    def __init__(self, x: npt.ArrayLike, y: npt.ArrayLike, best: float = 0.0) -> None:
+    def __init__(
+        self,
+        x: npt.ArrayLike,
+        y: npt.ArrayLike,
+        best: float = 0.0,
+        *,
+        loss: Literal["squared", "cross_entropy"] = "squared",
+        mean: bool = False,
+        solved: float | None = None,
+        test: Examples | None = None,
+    ) -> None:
         """Takes the examples.
 
         Raises:
             ShapeError: x and y are not two-dimensional or differ in length.
+            OptionError: There is no such loss.
         """
+        check_option("loss", loss, ("squared", "cross_entropy"))
         self.x = np.asarray(x, np.float64)
         self.y = np.asarray(y, np.float64)
         if self.x.ndim != 2 or self.y.ndim != 2 or len(self.x) != len(self.y):
@@ -37,9 +55,15 @@ class Supervised:
                 "examples need x of shape [B, I] and y of shape [B, O], "
                 f"found {list(self.x.shape)} and {list(self.y.shape)}."
             )
+        if mean and len(self.x) == 0:
+            raise ShapeError("a mean loss needs at least one example, found none.")
         self.best = best
+        self.loss = loss
+        self.mean = mean
         self.num_inputs = self.x.shape[1]
         self.num_outputs = self.y.shape[1]
+        self.fitness_threshold = None if solved is None else check_real("solved", solved)
+        self.test = test
 
     def evaluate(self, network: Network, seed: int) -> npt.NDArray[Any]:
         """Scores every genome; the seed makes no difference.
@@ -51,10 +75,114 @@ class Supervised:
         Returns:
             [P] fitness.
         """
-        return self.best - network.loss(self.x, self.y)
+        loss = network.loss(self.x, self.y, self.loss)
+        return self.best - (loss / len(self.x) if self.mean else loss)
+
+    def test_scores(self, network: Network) -> dict[str, npt.NDArray[np.float64]]:
+        """Scores every genome on the examples that were kept aside.
+
+        Args:
+            network: P compiled networks.
+
+        Returns:
+            "loss", the mean over samples, and for classes "accuracy", each [P].
+
+        Raises:
+            OptionError: No examples were kept aside.
+        """
+        if self.test is None:
+            raise OptionError("no examples were kept aside. Give the task a test_fraction.")
+        x, y = self.test.x, self.test.y
+        scores = {"loss": network.loss(x, y, self.loss) / len(x)}
+        if self.loss == "cross_entropy":
+            scores["accuracy"] = 1 - network.loss(x, y, "misses") / len(x)
+        return scores
 
 
 def xor() -> Supervised:
     """The exclusive or of two inputs; a perfect network scores 4."""
-    x = [[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]]
-    return Supervised(x, [[0.0], [1.0], [1.0], [0.0]], best=4.0)
+    return parity(bits=2)
+
+
+def parity(*, bits: int = 3, solved: float | None = None) -> Supervised:
+    """Whether an odd number of inputs is 1; a perfect network scores 2^bits.
+
+    Args:
+        bits: How many inputs.
+        solved: The fitness that solves the task; None for none.
+
+    Raises:
+        OptionError: There are no bits, or more than 16.
+    """
+    bits = check_whole("bits", bits, 1, 3)
+    if bits > 16:
+        raise OptionError(f"bits = {bits} must be at most 16: there are 2^bits samples.")
+    numbers = np.arange(2**bits)
+    x = (numbers[:, None] >> np.arange(bits)[::-1]) & 1
+    y = x.sum(axis=1, keepdims=True) % 2
+    return Supervised(x, y, best=float(2**bits), solved=solved)
+
+
+def regression(
+    *,
+    data: Any,
+    targets: Any = None,
+    test_fraction: float = 0.0,
+    split_seed: int = 0,
+    standardize: bool = False,
+    solved: float | None = None,
+) -> Supervised:
+    """Numbers from examples; fitness is minus the mean squared error.
+
+    Args:
+        data: Path of a CSV file with a header, or of an NPZ file with x and y, or (x, y) arrays.
+        targets: The columns of a CSV that networks should answer; None for the last.
+        test_fraction: The share of examples that are kept aside for `test_scores`.
+        split_seed: Decides which.
+        standardize: Whether inputs are shifted and scaled to mean 0 and deviation 1.
+        solved: The fitness that solves the task; None for none.
+
+    Raises:
+        OptionError: An option is out of range.
+        FileFormatError: The file does not hold examples.
+        FileNotFoundError: There is no such file.
+    """
+    examples = _load(data, targets, classes=False)
+    train, test = split_examples(examples, test_fraction, split_seed, standardize)
+    return Supervised(train.x, train.y, mean=True, solved=solved, test=test)
+
+
+def classification(
+    *,
+    data: Any,
+    targets: Any = None,
+    test_fraction: float = 0.0,
+    split_seed: int = 0,
+    standardize: bool = False,
+    solved: float | None = None,
+) -> Supervised:
+    """Classes from examples; fitness is minus the mean cross-entropy of the outputs' softmax.
+
+    Args:
+        data: Path of a CSV file with a header, or of an NPZ file with x and y, or (x, y) arrays.
+            Classes are text or numbers; networks have an output for each, in sorted order.
+        targets: The column of a CSV that holds the class; None for the last.
+        test_fraction: The share of examples that are kept aside for `test_scores`.
+        split_seed: Decides which.
+        standardize: Whether inputs are shifted and scaled to mean 0 and deviation 1.
+        solved: The fitness that solves the task; None for none.
+
+    Raises:
+        OptionError: An option is out of range.
+        FileFormatError: The file does not hold examples.
+        FileNotFoundError: There is no such file.
+    """
+    examples = _load(data, targets, classes=True)
+    train, test = split_examples(examples, test_fraction, split_seed, standardize)
+    return Supervised(train.x, train.y, loss="cross_entropy", mean=True, solved=solved, test=test)
+
+
+def _load(data: Any, targets: Any, classes: bool) -> Examples:
+    if isinstance(data, tuple) and len(data) == 2:
+        return Examples.of(*data, classes=classes)
+    return read_examples(check_path("data", data), targets, classes=classes)

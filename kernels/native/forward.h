@@ -3,73 +3,12 @@
 // formulas of node.h run on whole vectors of them.
 #pragma once
 
-#include "activations.h"
-#include "aggregations.h"
+#include "dispatch.h"
 #include "native/isa.h"
 #include "native/simd.h"
 #include "node.h"
 
 EVONET_NAMESPACE_BEGIN
-
-#define EVONET_INLINE inline __attribute__((always_inline))
-
-#define EVONET_EACH_ACTIVATION(X) \
-  X(SIGMOID, sigmoid)             \
-  X(TANH, tanh)                   \
-  X(SIN, sin)                     \
-  X(GAUSS, gauss)                 \
-  X(RELU, relu)                   \
-  X(ELU, elu)                     \
-  X(LELU, lelu)                   \
-  X(SELU, selu)                   \
-  X(SOFTPLUS, softplus)           \
-  X(IDENTITY, identity)           \
-  X(CLAMPED, clamped)             \
-  X(INV, inv)                     \
-  X(LOG, log)                     \
-  X(EXP, exp)                     \
-  X(ABS, abs)                     \
-  X(HAT, hat)                     \
-  X(SQUARE, square)               \
-  X(CUBE, cube)
-
-// Each activation and each fold as a type, so that a loop knows its formula when it is compiled.
-#define EVONET_TYPE(ID, name)           \
-  struct Activation_##name {            \
-    template <class T>                  \
-    static EVONET_INLINE T apply(T z) { \
-      return activate_##name(z);        \
-    }                                   \
-  };
-EVONET_EACH_ACTIVATION(EVONET_TYPE)
-#undef EVONET_TYPE
-
-#define EVONET_TYPE(name)                          \
-  struct Fold_##name {                             \
-    template <class T>                             \
-    static EVONET_INLINE T first(T w, T v) {       \
-      return agg_##name##_first(w, v);             \
-    }                                              \
-    template <class T>                             \
-    static EVONET_INLINE T next(T acc, T w, T v) { \
-      return agg_##name##_next(acc, w, v);         \
-    }                                              \
-  };
-EVONET_TYPE(sum)
-EVONET_TYPE(product)
-EVONET_TYPE(max)
-EVONET_TYPE(min)
-EVONET_TYPE(maxabs)
-#undef EVONET_TYPE
-
-template <class Visit>
-EVONET_FN void with_activation(int id, Visit visit) {
-#define EVONET_CASE(ID, name) \
-  case ACT_##ID:              \
-    return visit(Activation_##name());
-  switch (id) { EVONET_EACH_ACTIVATION(EVONET_CASE) }
-#undef EVONET_CASE
-}
 
 // Links of W samples each between two looks at the interrupt: a millisecond or so.
 template <int W>
@@ -338,8 +277,5 @@ void aggregate_rows(int id, const T* weights, const T* values, const int32_t* so
       id, values, source, weights, num_links, scratch,
       [&](int r, V joined) { store(out + r * kLanes<T, 16>, joined); }, NeverStop());
 }
-
-#undef EVONET_INLINE
-#undef EVONET_EACH_ACTIVATION
 
 EVONET_NAMESPACE_END

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "native/evolution.h"
+#include "native/rollout.h"
 #include "native/schedule_view.h"
 #include "native/thread_pool.h"
 
@@ -49,6 +50,7 @@ struct IsaKernels {
   void (*loss)(int loss, const T* y, const T* targets, int64_t num_samples, int64_t num_outputs,
                T* out);
   EvolutionKernels<T> evolution;
+  RolloutKernels<T> rollout;
 };
 
 struct Isa {

@@ -17,6 +17,8 @@
 #include "native/bindings.h"
 #include "native/compile_schedule.h"
 #include "native/isa.h"
+#include "native/memory.h"
+#include "native/pack_units.h"
 #include "native/sample_blocks.h"
 #include "native/thread_pool.h"
 
@@ -57,26 +59,34 @@ std::pair<nb::dict, int64_t> compile(int64_t num_inputs, int64_t num_outputs,
   return {fields, out.cyclic_genome};
 }
 
-// Owns what a Workspace points to.
+// Genomes [begin, end) of a schedule as GPUs read them.
 template <class T>
-class Memory {
- public:
-  Memory(int64_t num_values, int64_t num_links)
-      : bytes_((static_cast<size_t>(num_values) * sizeof(T) + 2 * kAlign)),
-        values_(::operator new(bytes_, std::align_val_t(kAlign))),
-        links_(new T[num_links]) {}
-
-  Workspace<T> workspace() { return {static_cast<T*>(values_.get()), links_.get()}; }
-
- private:
-  struct Free {
-    void operator()(void* p) const { ::operator delete(p, std::align_val_t(kAlign)); }
-  };
-  static constexpr size_t kAlign = 64;
-  size_t bytes_;
-  std::unique_ptr<void, Free> values_;
-  std::unique_ptr<T[]> links_;
-};
+nb::dict pack(int64_t num_inputs, int64_t begin, int64_t end, In<int64_t> node_start, In<T> bias,
+              In<T> response, In<uint8_t> activation, In<uint8_t> aggregation,
+              In<int64_t> edge_start, In<int32_t> source, In<T> weight, int threads) {
+  const ScheduleView<T> schedule{end - begin,
+                                 num_inputs,
+                                 0,
+                                 node_start.data() + begin,
+                                 bias.data(),
+                                 response.data(),
+                                 activation.data(),
+                                 aggregation.data(),
+                                 edge_start.data(),
+                                 source.data(),
+                                 weight.data(),
+                                 nullptr,
+                                 nullptr,
+                                 nullptr};
+  PackedUnits out;
+  const int count = threads > 0 ? threads : available_threads();
+  run_interruptibly([&] { return pack_units(schedule, count, python_signal, out); });
+  nb::dict arrays;
+  arrays["unit_start"] = to_numpy(out.unit_start);
+  arrays["node_unit"] = to_numpy(out.node_unit);
+  arrays["units"] = to_numpy(out.units, {static_cast<size_t>(out.units.size) / 4, 4});
+  return arrays;
+}
 
 // A schedule bound to a SIMD level; calling it evaluates all genomes on all samples.
 template <class T>
@@ -308,6 +318,11 @@ void bind_functions(nb::module_& m) {
         "conn_start"_a.noconvert(), "source"_a.noconvert(), "target"_a.noconvert(),
         "weight"_a.noconvert(), "enabled"_a.noconvert(), "rank"_a.noconvert(), "threads"_a,
         "The arrays of a Schedule by name, and the first cyclic genome or -1.");
+  m.def("pack_units", &pack<T>, "num_inputs"_a, "begin"_a, "end"_a, "node_start"_a.noconvert(),
+        "bias"_a.noconvert(), "response"_a.noconvert(), "activation"_a.noconvert(),
+        "aggregation"_a.noconvert(), "edge_start"_a.noconvert(), "source"_a.noconvert(),
+        "weight"_a.noconvert(), "threads"_a,
+        "Genomes [begin, end) of a Schedule as GPUs read them, by name.");
   m.def("activate", &activate<T>, "id"_a, "x"_a.noconvert(), "simd"_a,
         "Applies an activation to every element.");
   m.def("aggregate", &aggregate<T>, "id"_a, "weights"_a.noconvert(), "values"_a.noconvert(),
@@ -335,4 +350,5 @@ NB_MODULE(_native, m) {
   bind_forward<float>(m, "Forward32");
   bind_forward<double>(m, "Forward64");
   bind_evolution(m);
+  bind_rollout(m);
 }

@@ -1,0 +1,185 @@
+"""Tables of what the CUDA kernels need: registers, instructions, and what a model makes of them.
+
+    python benchmarks/cuda_cost.py [--write docs/gpu.md]
+
+Everything but the model is read off the machine code that NVRTC makes, so no GPU is needed: pip
+install '.[cuda13]' nvidia-cuda-nvdisasm. --write replaces the tables between the marks of a page.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import sass
+
+import evonet
+from evonet.backends.cuda.compiler import nvrtc_version
+from evonet.backends.cuda.layout import packed_nbytes
+from evonet.backends.cuda.plan import LaunchPlan, option_sets, plan_forward
+from evonet.backends.cuda.workload import DeviceLimits, Workload
+from evonet.schedule import build_schedule
+
+BEGIN, END = "<!-- kernel tables: begin -->", "<!-- kernel tables: end -->"
+ARCHS = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
+KIB = 1024
+
+
+@dataclasses.dataclass(frozen=True)
+class Card:
+    """A public card, by its data sheet.
+
+    Attributes:
+        name: What it is called.
+        limits: Its multiprocessors.
+        gigahertz: Boost clock.
+        link: GB/s of its connection to the host, about what copies reach.
+    """
+
+    name: str
+    limits: DeviceLimits
+    gigahertz: float
+    link: float
+
+
+CARDS = (
+    Card(
+        "GeForce RTX 3090", DeviceLimits("sm_86", 82, 99 * KIB, 100 * KIB, 1536, 65536), 1.695, 25
+    ),
+    Card("H100 SXM", DeviceLimits("sm_90", 132, 227 * KIB, 228 * KIB, 2048, 65536), 1.98, 50),
+)
+# Genomes, inputs, outputs, nodes, connections, samples.
+WORKLOADS = (
+    (10_000, 2, 1, 4, 8, 4),
+    (1000, 8, 4, 50, 200, 1),
+    (1000, 8, 4, 50, 200, 32),
+    (1000, 8, 4, 50, 200, 1024),
+    (1000, 32, 8, 200, 4000, 1024),
+    (100, 64, 10, 5000, 50_000, 32),
+)
+
+
+def tables() -> Iterator[str]:
+    """All tables, as lines of Markdown."""
+    yield f"Made by `python benchmarks/cuda_cost.py` with NVRTC {nvrtc_version()}."
+    yield ""
+    yield from kernel_table()
+    yield ""
+    yield from activation_table()
+    yield ""
+    yield from model_table()
+
+
+def kernel_table() -> Iterator[str]:
+    yield "**SASS instructions per connection and sample** in the loop over the links of a sum, and"
+    yield "registers of a thread. No kernel spills on any of these architectures."
+    yield ""
+    yield "| kernel | " + " | ".join(ARCHS) + " |"
+    yield "|---|" + "---|" * len(ARCHS)
+    for kernel, defines in option_sets():
+        cells = [describe(defines)]
+        for arch in ARCHS:
+            found = sass.report(kernel, defines, arch)
+            if found.spills:
+                raise SystemExit(f"{kernel} {defines} spills {found.spills} bytes on {arch}")
+            loop = found.hot_loop if kernel != "loss" else None
+            figure = f"{loop.per_product:.2f} · " if loop else ""
+            cells.append(f"{figure}{found.registers}")
+        yield f"| `{kernel}`, " + " | ".join(cells) + " |"
+
+
+def describe(defines: dict[str, Any]) -> str:
+    words = ["float32" if defines["REAL"] == "float" else "float64"]
+    if "VECTOR" in defines:
+        words.append(f"{defines['VECTOR']} per thread")
+    if "WIDE_TEAM" in defines:
+        words.append("a block per genome" if defines["WIDE_TEAM"] else "genomes share a block")
+    if defines.get("GLOBAL_VALUES"):
+        words.append("values in global memory")
+    if "LOSS" in defines:
+        words.append(evonet.functions.LOSSES[defines["LOSS"]].name)
+    return ", ".join(words)
+
+
+def activation_table() -> Iterator[str]:
+    yield "**SASS instructions per activation and sample** on sm_86, four samples at a time:"
+    yield ""
+    floats, doubles = (sass.activation_costs("sm_86", real) for real in ("float", "double"))
+    names = sorted(floats, key=floats.__getitem__)
+    for part in (names[: len(names) // 2], names[len(names) // 2 :]):
+        yield "| | " + " | ".join(part) + " |"
+        yield "|---|" + "---|" * len(part)
+        yield "| float32 | " + " | ".join(f"{floats[name]:.0f}" for name in part) + " |"
+        yield "| float64 | " + " | ".join(f"{doubles[name]:.0f}" for name in part) + " |"
+        yield ""
+
+
+def model_table() -> Iterator[str]:
+    yield "**A model, not a measurement**: what `evonet/backends/cuda/price.py` expects of float32"
+    yield "networks with sigmoid on two public cards, from the counts above, latencies and data"
+    yield "sheets. Copies are those of the schedule to the GPU and of all outputs back."
+    yield ""
+    yield (
+        "| genomes × (nodes, connections) × samples | card | launch | warps per SM | kernel "
+        "| connections × samples per second | copies |"
+    )
+    yield "|---|---|---|---|---|---|---|"
+    for shape in WORKLOADS:
+        genomes, inputs, outputs, nodes, connections, samples = shape
+        population = evonet.Population.random(
+            genomes, inputs, outputs, num_nodes=nodes, num_connections=connections
+        )
+        schedule = build_schedule(population)
+        work = Workload.of(schedule, 0, genomes, samples, True)
+        for card in CARDS:
+            plan = plan_forward(work, card.limits)
+            seconds = plan.cycles / (card.gigahertz * 1e9)
+            rate = work.num_edges * samples / seconds
+            copied = packed_nbytes(schedule, 0, genomes) + genomes * samples * outputs * 4
+            yield (
+                f"| {genomes:,} × ({nodes:,}, {connections:,}) × {samples:,} | {card.name} "
+                f"| {launch(plan)} | {resident_warps(plan, card.limits)} | {duration(seconds)} "
+                f"| {rate:.1e} | {duration(copied / (card.link * 1e9))} |"
+            )
+
+
+def launch(plan: LaunchPlan) -> str:
+    if plan.mapping == "samples":
+        return f"`samples`, {plan.defines['VECTOR']} per thread"
+    return f"`levels`, {plan.team_size} threads for {plan.tile} samples"
+
+
+def resident_warps(plan: LaunchPlan, limits: DeviceLimits) -> int:
+    """Warps that a multiprocessor holds, by threads, blocks and shared memory."""
+    blocks = min(
+        limits.max_blocks_per_sm,
+        limits.max_threads_per_sm // plan.block[0],
+        limits.shared_per_sm // (plan.shared_mem + KIB),
+        -(-plan.grid[0] // limits.num_sms),
+    )
+    return int(np.ceil(blocks * plan.block[0] / 32))
+
+
+def duration(seconds: float) -> str:
+    return f"{seconds * 1e6:.0f} µs" if seconds < 1e-3 else f"{seconds * 1e3:.1f} ms"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--write", type=Path, help="a page with marks, to put the tables into")
+    page = parser.parse_args().write
+    text = "\n".join(tables()).rstrip()
+    if page is None:
+        print(text)
+        return
+    before, rest = page.read_text().split(BEGIN)
+    after = rest.split(END)[1]
+    page.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,157 @@
+"""Counts instructions of compiled kernels: the machine code of loops, by way of nvdisasm.
+
+Needs `pip install nvidia-cuda-nvdisasm`, or a CUDA toolkit, but no GPU.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import shutil
+import site
+import subprocess
+import tempfile
+from pathlib import Path
+
+from evonet.backends.cuda import compiler
+from evonet.functions import ACTIVATION_IDS
+
+# Products that an instruction adds up; a FFMA2 of newer architectures does two, and float64 adds
+# after multiplying.
+PRODUCTS = {"FFMA": 1, "FFMA2": 2, "DADD": 1}
+
+
+ACTIVATION_KERNEL = """
+#include "activations.h"
+extern "C" __global__ void alone(const REAL* x, REAL* y) {
+  REAL z[4];
+  for (int k = 0; k < 4; ++k) z[k] = x[4 * threadIdx.x + k];
+  for (int k = 0; k < 4; ++k) y[4 * threadIdx.x + k] = evonet::activate_NAME(z[k]);
+}
+"""
+
+
+@dataclasses.dataclass(frozen=True)
+class Loop:
+    """An innermost loop.
+
+    Attributes:
+        code: Its instructions.
+        products: Products that one turn adds up, per thread: links times samples.
+    """
+
+    code: tuple[str, ...]
+    products: int
+
+    @property
+    def per_product(self) -> float:
+        """Instructions that a thread issues for a connection and a sample."""
+        return len(self.code) / self.products
+
+
+@dataclasses.dataclass(frozen=True)
+class Report:
+    """What is known of a compiled kernel.
+
+    Attributes:
+        registers: Of a thread.
+        spills: Bytes of a thread that went to local memory.
+        shared: Bytes of static shared memory of a block.
+        code: All instructions.
+        hot_loop: The innermost loop that adds up most products, or None.
+    """
+
+    registers: int
+    spills: int
+    shared: int
+    code: tuple[str, ...]
+    hot_loop: Loop | None
+
+
+def report(kernel: str, defines: dict[str, int | str], arch: str) -> Report:
+    """Compiles a kernel as the product does, and disassembles it."""
+    compiled = compiler.compile_kernel(kernel, defines, arch)
+    spills = re.findall(r"(\d+) bytes spill (?:stores|loads)", compiled.log)
+    code, labels = disassemble(compiled.cubin)
+    return Report(
+        registers=int(re.findall(r"Used (\d+) registers", compiled.log)[0]),
+        spills=sum(map(int, spills)),
+        shared=sum(map(int, re.findall(r"(\d+) bytes smem", compiled.log))),
+        code=tuple(code),
+        hot_loop=hot_loop(code, labels),
+    )
+
+
+def activation_costs(arch: str, real: str) -> dict[str, float]:
+    """Instructions of each activation for one sample, evaluated for four at a time.
+
+    Counted up to the end of the kernel, so the rare path of a division is in it, but not the
+    function that it calls.
+    """
+    costs = {}
+    for name in ("identity", *(n for n in ACTIVATION_IDS if n != "identity")):
+        source = ACTIVATION_KERNEL.replace("NAME", name)
+        headers = compiler.kernel_sources("forward_samples")
+        del headers["forward_samples.cu"]
+        code, _ = disassemble(
+            compiler.compile_sources(source, name, headers, {"REAL": real}, arch).cubin
+        )
+        costs[name] = next(i for i, one in enumerate(code) if opcode(one) == "EXIT") / 4
+    return {name: cost - costs["identity"] + 2 for name, cost in costs.items()}
+
+
+def disassemble(cubin: bytes) -> tuple[list[str], dict[str, int]]:
+    """The instructions of a cubin, and where its labels stand among them."""
+    with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
+        file.write(cubin)
+        file.flush()
+        command = [str(find_nvdisasm()), "-c", file.name]
+        text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    code: list[str] = []
+    labels: dict[str, int] = {}
+    for line in text.splitlines():
+        if label := re.match(r"\s*(\.L\w*):", line):
+            labels[label[1]] = len(code)
+        elif instruction := re.search(r"/\*[0-9a-f]{4,}\*/\s+(.*?)\s*;", line):
+            code.append(instruction[1])
+    return code, labels
+
+
+def find_nvdisasm() -> Path:
+    """Looks on the path and beside NVIDIA's Python packages."""
+    found = shutil.which("nvdisasm")
+    folders = [Path(folder) for folder in site.getsitepackages()]
+    places = [place for folder in folders for place in folder.glob("nvidia/*/bin/nvdisasm")]
+    if found or places:
+        return Path(found) if found else places[0]
+    raise SystemExit("nvdisasm is missing: pip install nvidia-cuda-nvdisasm")
+
+
+def opcode(instruction: str) -> str:
+    """The name of an instruction, without its predicate and variants."""
+    return re.sub(r"^@!?U?P\w+\s+", "", instruction).split()[0].split(".")[0]
+
+
+def hot_loop(code: list[str], labels: dict[str, int]) -> Loop | None:
+    """Finds the innermost loop that adds up most products."""
+    loops = []
+    for end, instruction in enumerate(code):
+        target = re.search(r"\bBRA\b.*`\((\.L\w*)\)", instruction)
+        if target and labels.get(target[1], len(code)) <= end:
+            loops.append((labels[target[1]], end))
+    innermost = [
+        (begin, end)
+        for begin, end in loops
+        if not any(begin <= b and e <= end and (b, e) != (begin, end) for b, e in loops)
+    ]
+    found = [
+        Loop(tuple(code[begin : end + 1]), count_products(code[begin : end + 1]))
+        for begin, end in innermost
+    ]
+    return max(
+        (loop for loop in found if loop.products), key=lambda loop: loop.products, default=None
+    )
+
+
+def count_products(code: list[str]) -> int:
+    return sum(PRODUCTS.get(opcode(instruction), 0) for instruction in code)

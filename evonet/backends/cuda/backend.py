@@ -1,0 +1,48 @@
+"""NVIDIA GPUs through CuPy: kernels/*.cu, compiled when they are first needed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evonet.backends.cuda.forward import CudaForward
+from evonet.backends.cuda.survey import usable_devices
+from evonet.schedule import build_schedule
+
+if TYPE_CHECKING:
+    from evonet.backends.base import Forward, Loss, Mapping
+    from evonet.population import Population
+    from evonet.schedule import OnCycle, Schedule
+
+
+class CudaBackend:
+    """Runs schedules on all GPUs that work, the population split between them.
+
+    Raises:
+        DeviceError: No GPU works here; says why and what to do.
+    """
+
+    name = "cuda"
+
+    def __init__(self) -> None:
+        self._devices = usable_devices()
+        self._divided: tuple[Schedule, Mapping, CudaForward] | None = None
+
+    def build_schedule(self, population: Population, on_cycle: OnCycle, threads: int) -> Schedule:
+        """Compiles genomes on the processor; see `evonet.schedule.build_schedule`."""
+        return build_schedule(population, on_cycle=on_cycle, threads=threads)
+
+    def forward(self, schedule: Schedule, threads: int, mapping: Mapping = "auto") -> Forward:
+        """Divides the schedule among the GPUs; it is uploaded by the first call."""
+        return self._divide(schedule, mapping)
+
+    def loss(self, schedule: Schedule, threads: int, mapping: Mapping = "auto") -> Loss:
+        """Evaluates and adds up losses on the GPUs; only [P, 2] numbers come back."""
+        return self._divide(schedule, mapping).loss
+
+    def _divide(self, schedule: Schedule, mapping: Mapping) -> CudaForward:
+        """One upload for a forward pass and for a loss."""
+        known = self._divided
+        if known is None or known[0] is not schedule or known[1] != mapping:
+            known = schedule, mapping, CudaForward(schedule, self._devices, mapping)
+            self._divided = known
+        return known[2]

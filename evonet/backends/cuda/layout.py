@@ -1,0 +1,185 @@
+"""What the device sees of a schedule: a stream of units of 16 bytes for each genome.
+
+A node is a header and its links. The header, one unit of float32 or two of float64, holds bias,
+response, number of links and functions. A link is a weight and how many slots before the node's
+own its source is; two links of float32 share a unit, a link of float64 fills one. An odd last link
+of float32 leaves half a unit unread.
+`kernels/cuda_schedule.h` is the other side.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from evonet.errors import BackendError
+from evonet.native import load_native
+
+if TYPE_CHECKING:
+    from evonet.schedule import Schedule
+
+UNIT: Final = 16  # bytes
+MOST_UNITS: Final = 2**32 - 2**16  # in one piece: kernels count them in 32 bits
+MOST_SLOTS: Final = 2**22  # of a genome: 32-bit offsets into its values, in bytes
+
+
+def pack_schedule(
+    schedule: Schedule, begin: int, end: int, native: bool | None = None
+) -> dict[str, npt.NDArray[Any]]:
+    """Packs some genomes of a schedule for the device, with offsets counted from the first.
+
+    Args:
+        schedule: P genomes.
+        begin: First genome to take.
+        end: Behind the last.
+        native: False for the readable packer; None takes the compiled one where it exists. Both
+            give equal arrays.
+
+    Returns:
+        `unit_start`, `node_start` and `level_start`, each [end - begin + 1], int64: the first unit,
+        node and level of each genome; `level_end` [L], int32; `node_unit` [N], int32: the header
+        of each node, counted from the genome's first unit; `units`, uint32, four to a unit;
+        `output_slot` [end - begin, O], int32. All are C-contiguous.
+
+    Raises:
+        BackendError: The genomes are too large for the kernels.
+    """
+    s = schedule
+    _check_limits(s, begin, end)
+    extension = None if native is False else load_native()
+    if extension is None:
+        packed = _pack_units(s, begin, end)
+    else:
+        packed = extension.pack_units(
+            s.num_inputs,
+            begin,
+            end,
+            s.node_start,
+            s.bias,
+            s.response,
+            s.activation,
+            s.aggregation,
+            s.edge_start,
+            s.source,
+            s.weight,
+            0,
+        )
+    levels = slice(int(s.level_start[begin]), int(s.level_start[end]))
+    return {
+        **packed,
+        "node_start": s.node_start[begin : end + 1] - s.node_start[begin],
+        "level_start": s.level_start[begin : end + 1] - levels.start,
+        "level_end": s.level_end[levels],
+        "output_slot": s.output_slot[begin:end],
+    }
+
+
+def packed_nbytes(schedule: Schedule, begin: int, end: int) -> int:
+    """Memory that `pack_schedule` would fill, without packing anything."""
+    s = schedule
+    num_genomes = end - begin
+    first, last = int(s.node_start[begin]), int(s.node_start[end])
+    num_levels = int(s.level_start[end] - s.level_start[begin])
+    return (
+        3 * 8 * (num_genomes + 1)
+        + 4 * num_levels
+        + 4 * (last - first)
+        + UNIT * _count_units(s, begin, end)
+        + 4 * num_genomes * s.num_outputs
+    )
+
+
+def _count_units(s: Schedule, begin: int, end: int) -> int:
+    nodes = slice(int(s.node_start[begin]), int(s.node_start[end]) + 1)
+    return int(_node_units(np.diff(s.edge_start[nodes]), s.dtype).sum())
+
+
+def _header_units(dtype: np.dtype[Any]) -> int:
+    return 1 if dtype == np.float32 else 2
+
+
+def _links_per_unit(dtype: np.dtype[Any]) -> int:
+    return 2 if dtype == np.float32 else 1
+
+
+def _node_units(counts: npt.NDArray[np.int64], dtype: np.dtype[Any]) -> npt.NDArray[np.int64]:
+    per_unit = _links_per_unit(dtype)
+    return _header_units(dtype) + (counts + (per_unit - 1)) // per_unit
+
+
+def _pack_units(s: Schedule, begin: int, end: int) -> dict[str, npt.NDArray[Any]]:
+    """Told plainly what kernels/native/pack_units.cpp does."""
+    nodes = slice(int(s.node_start[begin]), int(s.node_start[end]))
+    counts = np.diff(s.edge_start[nodes.start : nodes.stop + 1])
+    node_start = s.node_start[begin : end + 1] - nodes.start
+    header = np.zeros(len(counts) + 1, np.int64)  # first unit of each node
+    np.cumsum(_node_units(counts, s.dtype), out=header[1:])
+    unit_start = header[node_start]
+    units = np.zeros((int(header[-1]), 4), np.uint32)
+    _pack_headers(units, header[:-1], s, nodes, counts, node_start)
+    _pack_links(units, header[:-1], s, nodes, counts, node_start)
+    node_unit = header[:-1] - np.repeat(unit_start[:-1], np.diff(node_start))
+    return {"unit_start": unit_start, "node_unit": node_unit.astype(np.int32), "units": units}
+
+
+def _pack_headers(
+    units: npt.NDArray[np.uint32],
+    header: npt.NDArray[np.int64],
+    s: Schedule,
+    nodes: slice,
+    counts: npt.NDArray[np.int64],
+    node_start: npt.NDArray[np.int64],
+) -> None:
+    is_last = np.zeros(len(counts), np.uint32)
+    is_last[node_start[1:][np.diff(node_start) > 0] - 1] = 1
+    functions = is_last << 16 | s.aggregation[nodes].astype(np.uint32) << 8 | s.activation[nodes]
+    reals = units.reshape(-1).view(s.dtype)
+    place = header * (UNIT // s.dtype.itemsize)
+    reals[place] = s.bias[nodes]
+    reals[place + 1] = s.response[nodes]
+    words = units.reshape(-1)
+    place = header * 4 + 2 * s.dtype.itemsize // 4
+    words[place] = counts
+    words[place + 1] = functions
+
+
+def _pack_links(
+    units: npt.NDArray[np.uint32],
+    header: npt.NDArray[np.int64],
+    s: Schedule,
+    nodes: slice,
+    counts: npt.NDArray[np.int64],
+    node_start: npt.NDArray[np.int64],
+) -> None:
+    first, last = int(s.edge_start[nodes.start]), int(s.edge_start[nodes.stop])
+    per_unit = _links_per_unit(s.dtype)
+    first_link = (header + _header_units(s.dtype)) * per_unit
+    shift = first_link - (s.edge_start[nodes] - first)
+    place = np.arange(last - first) + np.repeat(shift, counts)
+    own = s.num_inputs + np.arange(len(counts)) - np.repeat(node_start[:-1], np.diff(node_start))
+    back = np.repeat(own, counts) - s.source[first:last]
+    units.reshape(-1)[place * (4 // per_unit)] = back
+    units.reshape(-1).view(s.dtype)[place * 2 + 1] = s.weight[first:last]
+
+
+def _check_limits(s: Schedule, begin: int, end: int) -> None:
+    slots = np.diff(s.node_start[begin : end + 1]) + s.num_inputs
+    if s.num_outputs > MOST_SLOTS:
+        raise BackendError(
+            f"the genomes have {s.num_outputs} outputs; the cuda backend takes at most "
+            f'{MOST_SLOTS}. Use backend="cpu".'
+        )
+    if slots.max(initial=0) > MOST_SLOTS:
+        genome = int(slots.argmax())
+        raise BackendError(
+            f"genome {begin + genome} has {slots[genome]} inputs and live nodes; the cuda backend "
+            f'takes at most {MOST_SLOTS}. Use backend="cpu".'
+        )
+    num_units = _count_units(s, begin, end)
+    if num_units > MOST_UNITS:
+        raise BackendError(
+            f"genomes {begin} to {end - 1} fill {num_units} units of {UNIT} bytes; "
+            f"the cuda backend takes at most {MOST_UNITS} at a time. Evaluate fewer at once."
+        )

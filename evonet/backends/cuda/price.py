@@ -1,0 +1,151 @@
+"""What a launch costs, in cycles of one multiprocessor: the numbers behind `plan`.
+
+A team is the threads that evaluate one genome on one tile of samples. Its work is counted in five
+currencies, and a launch costs what the scarcest of them costs, and a tenth of the sum, because
+they overlap but not quite:
+
+  issue    instructions of its warps; a multiprocessor issues four per cycle
+  shared   cycles of shared memory and the first-level cache, which are one; 128 bytes in each
+  fetch    bytes that come from farther away; teams of a block that share a genome fetch it once
+  doubles  float64 instructions, of which most GPUs do few
+  wait     cycles that the team needs if it is alone; other teams fill them, as many as fit
+
+Instructions were counted in the SASS of sm_86 (`python benchmarks/cuda_cost.py` prints them), with
+sigmoid for the activation; waits are rounded from public measurements of latencies.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Final
+
+from evonet.backends.cuda.workload import DeviceLimits, Workload
+
+WARP: Final = 32
+SYSTEM_SHARED: Final = 1024  # bytes of each block that CUDA takes for itself
+
+# Instructions of a warp: a link, and more for each sample that a thread has; a node likewise.
+SAMPLES_LINK, SAMPLES_LINK_SAMPLE = 3.25, 1.0
+LEVELS_LINK: Final = 4.75
+NODE, NODE_SAMPLE = 50.0, 30.0
+COPY: Final = 7.0  # an input or output of one sample
+DOUBLE: Final = 2.0  # float64 takes about twice the instructions
+NODE_DOUBLES: Final = 60.0  # of them arithmetic, in one node
+
+# Cycles of waiting, beside issuing.
+SAMPLES_LINK_WAIT, LEVELS_LINK_WAIT = 15.0, 35.0
+SAMPLES_NODE_WAIT, LEVELS_NODE_WAIT = 150.0, 450.0
+BARRIER_WAIT, TEAM_WAIT = 40.0, 1500.0
+GLOBAL_LINK_WAIT: Final = 100.0  # if values are in global memory
+FETCHED: Final = 24.0  # bytes that reach a multiprocessor from the second-level cache in a cycle
+
+# Float64 instructions that a multiprocessor does in a cycle, times threads; others do 2.
+DOUBLES_PER_CYCLE = {"sm_80": 32, "sm_90": 64, "sm_100": 64}
+
+
+@dataclasses.dataclass(frozen=True)
+class TeamWork:
+    """The work of one team, in the five currencies."""
+
+    issue: float
+    shared: float
+    fetch: float
+    doubles: float
+    wait: float
+
+
+def samples_work(work: Workload, vector: int, *, in_global: bool) -> TeamWork:
+    """A warp of forward_samples: a genome of average size on 32 times so many samples."""
+    links, nodes = work.num_edges / work.num_genomes, work.num_nodes / work.num_genomes
+    scale = _scale(work)
+    link = (SAMPLES_LINK + SAMPLES_LINK_SAMPLE * vector) * scale
+    node = NODE + NODE_SAMPLE * vector * scale
+    copies = (work.num_inputs + work.num_outputs) * COPY * vector
+    row = vector * work.dtype.itemsize / 4  # cycles of shared memory for the values of a link
+    link_wait = GLOBAL_LINK_WAIT if in_global else SAMPLES_LINK_WAIT
+    return TeamWork(
+        issue=links * link + nodes * node + copies,
+        shared=links * (row * 128 / FETCHED if in_global else row + 0.5),
+        fetch=_genome_bytes(work, links, nodes),
+        doubles=_doubles(work, links, nodes) * vector,
+        wait=links * (link_wait + link) + nodes * (SAMPLES_NODE_WAIT + node) + copies + TEAM_WAIT,
+    )
+
+
+def levels_work(work: Workload, team: int, tile: int, *, in_global: bool) -> TeamWork:
+    """A team of forward_levels: a genome of average size on a tile of samples."""
+    links, nodes = work.num_edges / work.num_genomes, work.num_nodes / work.num_genomes
+    levels = work.num_levels / work.num_genomes
+    scale = _scale(work)
+    warps = max(1.0, team / WARP)
+    # The team goes over every level, as often as its threads need for all nodes.
+    rounds = levels * math.ceil(nodes / max(levels, 1.0) * tile / team)
+    links_per_node = links / max(nodes, 1.0)
+    node = NODE + (NODE_SAMPLE + links_per_node * LEVELS_LINK) * scale
+    copies = (work.num_inputs + work.num_outputs) * tile / team
+    link_wait = GLOBAL_LINK_WAIT if in_global else LEVELS_LINK_WAIT
+    busy = min(1.0, team / WARP)  # teams of a warp share its instructions
+    size = work.dtype.itemsize / 4
+    accesses = rounds * warps * links_per_node * size * busy
+    value = 128 / FETCHED if in_global else 1.0  # cycles of a warp's access to its values
+    link = max(0.5, 4.0 / tile)  # and of one to links of 32 / tile nodes, two at a time
+    return TeamWork(
+        issue=(rounds * node + copies * COPY) * warps * busy,
+        shared=accesses * (value + link),
+        fetch=_genome_bytes(work, links, nodes),
+        doubles=_doubles(work, links_per_node, 1.0) * rounds * warps * busy,
+        wait=rounds * (LEVELS_NODE_WAIT + links_per_node * link_wait + node)
+        + levels * BARRIER_WAIT
+        + copies * 2 * COPY
+        + TEAM_WAIT,
+    )
+
+
+def resident_blocks(limits: DeviceLimits, threads: int, registers: int, shared: int) -> int:
+    """Blocks that a multiprocessor holds at a time."""
+    return max(
+        1,
+        min(
+            limits.max_blocks_per_sm,
+            limits.max_threads_per_sm // threads,
+            limits.registers_per_sm // (registers * max(threads, WARP)),
+            limits.shared_per_sm // (shared + SYSTEM_SHARED),
+        ),
+    )
+
+
+def price(
+    team: TeamWork, num_teams: int, resident_teams: int, sharing: int, limits: DeviceLimits
+) -> float:
+    """Cycles until all teams are done.
+
+    Args:
+        team: The work of one.
+        num_teams: How many there are.
+        resident_teams: How many a multiprocessor holds at a time.
+        sharing: Teams of a block that share a genome.
+        limits: The GPU.
+    """
+    teams = -(-num_teams // limits.num_sms)
+    doubles_per_cycle = DOUBLES_PER_CYCLE.get(limits.arch, 2)
+    costs = (
+        teams * team.issue / 4,
+        teams * team.shared,
+        teams * team.fetch / sharing / FETCHED,
+        teams * team.doubles * WARP / doubles_per_cycle,
+        -(-teams // resident_teams) * team.wait,
+    )
+    return max(costs) + 0.1 * sum(costs)
+
+
+def _genome_bytes(work: Workload, links: float, nodes: float) -> float:
+    return (2 * links + 4 * nodes) * work.dtype.itemsize
+
+
+def _scale(work: Workload) -> float:
+    return 1.0 if work.dtype.itemsize == 4 else DOUBLE
+
+
+def _doubles(work: Workload, links: float, nodes: float) -> float:
+    return 0.0 if work.dtype.itemsize == 4 else 2 * links + NODE_DOUBLES * nodes

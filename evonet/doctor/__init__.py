@@ -1,0 +1,38 @@
+"""The doctor: looks at an installation, tests it, and says what would repair it.
+
+    python -m evonet.doctor
+    python -m evonet.doctor --verify-gpu
+
+findings     what is found, and how it is shown
+machine      Python, compiled extension, driver, CuPy, NVRTC, GPUs
+self_test    a second of comparing and measuring
+comparisons  all that must have equal bits on a GPU and on the processor
+verify       all of them, and throughput
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from evonet.doctor.findings import Finding, Report
+
+__all__ = ["Finding", "Report", "examine"]
+
+
+def examine(verify_gpu: bool = False) -> Iterator[Finding]:
+    """Looks at everything, and gives each finding as soon as it is made.
+
+    Args:
+        verify_gpu: Whether to compare GPU and processor thoroughly, which takes about a minute.
+    """
+    from evonet.doctor.machine import look_at_cuda, look_at_extension, look_at_python
+    from evonet.doctor.self_test import look_at_results
+
+    yield from look_at_python()
+    yield from look_at_extension()
+    yield from look_at_cuda()
+    yield from look_at_results()
+    if verify_gpu:
+        from evonet.doctor.verify import verify
+
+        yield from verify()

@@ -1,0 +1,148 @@
+"""Looks at the machine: Python, the compiled extension, the driver, CuPy, NVRTC, the GPUs."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+import shutil
+import sys
+import tempfile
+import warnings
+from collections.abc import Iterator
+
+import numpy as np
+
+import evonet
+from evonet.backends.cuda import compiler, survey
+from evonet.doctor.findings import Finding
+from evonet.errors import BackendError, CompileError, DeviceError, OptionError
+
+REINSTALL = "EVONET_REQUIRE_NATIVE=1 pip install --force-reinstall --no-deps evonet-gpu"
+_COMPILERS = ("c++", "g++", "clang++")
+_CUPY_PACKAGES = ("cupy", "cupy-cuda11x", "cupy-cuda12x", "cupy-cuda13x")
+
+
+def look_at_python() -> Iterator[Finding]:
+    """The interpreter, NumPy, evonet itself."""
+    yield Finding("evonet", "ok", f"{evonet.__version__} in {os.path.dirname(evonet.__file__)}")
+    system = f"{platform.system()} {platform.release()} {platform.machine()}"
+    yield Finding(
+        "Python", "ok", f"{platform.python_version()} {sys.implementation.name} on {system}"
+    )
+    yield Finding("NumPy", "ok", np.__version__)
+
+
+def look_at_extension() -> Iterator[Finding]:
+    """The compiled extension, and what the processor can do."""
+    from evonet.backends.cpu import CpuBackend
+    from evonet.native import load_native
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it would say what is said here
+        try:
+            native = load_native()
+        except (BackendError, ImportError) as error:
+            yield Finding("extension", "fault", str(error), REINSTALL)
+            return
+    if native is None:
+        found = [name for name in _COMPILERS if shutil.which(name)]
+        if found:
+            yield Finding("extension", "fault", f"not built, though there is {found[0]}", REINSTALL)
+        else:
+            fix = "apt install g++ (macOS: xcode-select --install), then " + REINSTALL
+            yield Finding("extension", "fault", "not built: there is no C++ compiler", fix)
+        return
+    threads = native.available_threads()
+    yield Finding("extension", "ok", f"built; {threads} thread{'s' * (threads != 1)} available")
+    levels = ", ".join(native.simd_levels())
+    try:
+        yield Finding("SIMD", "ok", f"{CpuBackend().simd_level()} in use, of {levels}")
+    except OptionError as error:
+        yield Finding("SIMD", "fault", str(error), "unset EVONET_SIMD")
+
+
+def look_at_cuda() -> Iterator[Finding]:
+    """The driver, CuPy, NVRTC and every GPU; nothing of it is a must."""
+    driver = survey.driver_version()
+    if driver:
+        yield Finding("driver", "ok", f"runs CUDA up to {driver // 1000}.{driver % 1000 // 10}")
+    else:
+        yield Finding(
+            "driver",
+            "absent",
+            "no NVIDIA driver",
+            "only for GPUs: install NVIDIA's driver 580 or newer, and reboot",
+        )
+    if not survey.has_cupy():
+        fix = f"only for GPUs: {survey.install_command(driver)}"
+        yield Finding("CuPy", "absent", "not installed", fix)
+        return
+    yield from _look_at_cupy(driver)
+
+
+def _look_at_cupy(driver: int) -> Iterator[Finding]:
+    packages = _installed(_CUPY_PACKAGES)
+    try:
+        cupy = survey.import_cupy()
+    except DeviceError as error:
+        yield Finding("CuPy", "fault", str(error))
+        return
+    version = f"{cupy.__version__} for CUDA {cupy.cuda.runtime.runtimeGetVersion() // 1000}"
+    if len(packages) > 1:
+        fix = f"pip uninstall {' '.join(packages)}, then {survey.install_command(driver)}"
+        yield Finding("CuPy", "fault", f"{version}, installed {len(packages)} times", fix)
+    else:
+        yield Finding("CuPy", "ok", version)
+    yield _look_at_nvrtc(driver)
+    yield _look_at_cache()
+    try:
+        devices = survey.list_devices(cupy)
+    except DeviceError as error:
+        yield Finding("GPU", "absent" if driver == 0 else "fault", str(error))
+        return
+    for device in devices:
+        limits = device.limits
+        text = (
+            f"{device.name}, {limits.arch}, {limits.num_sms} multiprocessors, "
+            f"{device.memory / 2**30:.1f} GiB"
+        )
+        try:
+            survey.try_device(device)
+            free = f"{device.free_memory() / 2**30:.1f} GiB free"
+            yield Finding(f"GPU {device.index}", "ok", f"{text}, {free}; runs our kernels")
+        except DeviceError as error:
+            yield Finding(f"GPU {device.index}", "fault", f"{text}\n{error}")
+
+
+def _look_at_nvrtc(driver: int) -> Finding:
+    try:
+        defines = {"SOURCE": "int", "REAL": "float"}
+        compiler.compile_kernel("gather_samples", defines, "sm_75")
+    except CompileError as error:
+        return Finding("NVRTC", "fault", str(error), survey.install_command(driver))
+    return Finding("NVRTC", "ok", f"{compiler.nvrtc_version()}, compiles our kernels")
+
+
+def _look_at_cache() -> Finding:
+    folder = compiler.cache_folder()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        fix = "set EVONET_CACHE to a folder that can be written"
+        return Finding("cache", "fault", f"compiled kernels cannot be kept: {error}", fix)
+    count = len(list(folder.glob("*.cubin")))
+    return Finding("cache", "ok", f"{count} compiled kernels in {folder}")
+
+
+def _installed(packages: tuple[str, ...]) -> list[str]:
+    found = []
+    for package in packages:
+        try:
+            importlib.metadata.version(package)
+            found.append(package)
+        except importlib.metadata.PackageNotFoundError:
+            pass
+    return found

@@ -1,0 +1,120 @@
+"""The thorough look at the GPUs: every comparison, then throughput beside the processor's."""
+
+from __future__ import annotations
+
+import dataclasses
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+import numpy as np
+
+import evonet
+from evonet.backends.cuda import survey
+from evonet.doctor.comparisons import COMPARISONS
+from evonet.doctor.findings import Finding
+from evonet.errors import DeviceError, EvonetError
+
+
+@dataclasses.dataclass(frozen=True)
+class Load:
+    """Something to measure: P genomes of some size on B samples."""
+
+    num_genomes: int
+    num_nodes: int
+    num_connections: int
+    num_samples: int
+
+    def __str__(self) -> str:
+        return (
+            f"{self.num_genomes} genomes, {self.num_nodes} nodes, {self.num_connections} links, "
+            f"{self.num_samples} samples"
+        )
+
+
+LOADS: Final = (
+    Load(150, 5, 10, 4),
+    Load(1000, 50, 200, 1),
+    Load(1000, 50, 200, 32),
+    Load(10_000, 50, 200, 32),
+    Load(10_000, 50, 200, 1024),
+    Load(100, 200, 2000, 256),
+    Load(100, 2000, 20_000, 32),
+)
+
+
+def verify(loads: tuple[Load, ...] = LOADS, seconds: float = 0.5) -> Iterator[Finding]:
+    """Runs every comparison, then measures.
+
+    Args:
+        loads: What to measure.
+        seconds: How long to measure each, at least.
+    """
+    try:
+        survey.usable_devices()
+    except DeviceError as error:
+        yield Finding("verify", "fault", str(error))
+        return
+    for comparison in COMPARISONS:
+        begun = time.perf_counter()
+        try:
+            total, mismatches = comparison.run()
+        except EvonetError as error:
+            yield Finding("equal bits", "fault", f"{comparison.name}: {error}")
+            continue
+        took = f"{time.perf_counter() - begun:.1f} s"
+        if mismatches:
+            lines = [comparison.name, *map(str, mismatches[:5])]
+            yield Finding("equal bits", "fault", "\n".join(lines), "report it, with this text")
+        else:
+            yield Finding("equal bits", "ok", f"{comparison.name}: {total:,} numbers, {took}")
+    for load in loads:
+        try:
+            yield Finding("speed", "ok", _measure(load, seconds))
+        except EvonetError as error:
+            yield Finding("speed", "fault", f"{load}: {error}")
+
+
+def _measure(load: Load, seconds: float) -> str:
+    population = evonet.Population.random(
+        load.num_genomes,
+        8,
+        4,
+        num_nodes=load.num_nodes,
+        num_connections=load.num_connections,
+        activations=("tanh",),
+        seed=1,
+    )
+    x = np.random.default_rng(1).normal(size=(load.num_samples, 8)).astype(np.float32)
+    cpu = evonet.compile(population, backend="cpu")
+    work = cpu.schedule.num_edges * load.num_samples
+    rates = {"cpu": work / _seconds_per_call(lambda: cpu(x), seconds)}
+    for mapping in ("levels", "samples"):
+        network = evonet.compile(population, backend="cuda", mapping=mapping)
+        here = _to_gpu(x)
+        on_gpu = _seconds_per_call(lambda: _wait(network(here, out="device")), seconds)  # noqa: B023
+        rates[f"{mapping}, data on the GPU"] = work / on_gpu
+        with_copies = _seconds_per_call(lambda: network(x), seconds)  # noqa: B023
+        rates[f"{mapping}, data on the host"] = work / with_copies
+    lines = [f"{rate / 1e9:10.3f}  {name}" for name, rate in rates.items()]
+    return "\n".join([f"{load}: G links/s", *lines])
+
+
+def _to_gpu(x: Any) -> Any:
+    return survey.usable_devices()[0].upload(x)
+
+
+def _wait(_: Any) -> None:
+    survey.usable_devices()[0].finish()
+
+
+def _seconds_per_call(call: Callable[[], object], seconds: float) -> float:
+    call()
+    times: list[float] = []
+    begun = time.perf_counter()
+    while not times or time.perf_counter() - begun < seconds:
+        start = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - start)
+    return statistics.median(times)

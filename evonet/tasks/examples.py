@@ -1,0 +1,211 @@
+"""Examples to learn from: arrays, CSV and NPZ files, and what is kept aside for a test."""
+
+from __future__ import annotations
+
+import csv
+import zipfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from evonet.config.messages import nearest, show
+from evonet.errors import FileFormatError, OptionError, ShapeError
+from evonet.evolution.philox import Purpose, philox
+from evonet.tasks.options import check_real, check_whole
+
+
+@dataclass(frozen=True)
+class Examples:
+    """Samples with the right answers.
+
+    Attributes:
+        x: [B, I].
+        y: [B, O]; for classes 1 at the right one and 0 elsewhere.
+        classes: What the outputs stand for, in order; empty for numbers.
+    """
+
+    x: npt.NDArray[np.float64]
+    y: npt.NDArray[np.float64]
+    classes: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, x: npt.ArrayLike, y: npt.ArrayLike, *, classes: bool) -> Examples:
+        """Takes arrays.
+
+        Args:
+            x: [B, I] numbers.
+            y: [B] or [B, O] numbers; for classes [B] labels of any kind.
+            classes: Whether y holds classes.
+
+        Raises:
+            ShapeError: They do not fit each other, or hold something but finite numbers.
+        """
+        samples = _numbers("x", x)
+        answers = np.asarray(y)
+        names: tuple[str, ...] = ()
+        if classes:
+            if answers.ndim == 2 and answers.shape[1] == 1:
+                answers = answers[:, 0]
+            if answers.ndim != 1:
+                raise ShapeError(f"y must hold one class per sample, found {list(answers.shape)}.")
+            kinds, number = np.unique(answers, return_inverse=True)
+            if len(kinds) == 1:
+                raise ShapeError(f"y must hold at least two classes, found only {kinds[0]!s}.")
+            names = tuple(str(kind) for kind in kinds)
+            answers = np.eye(len(kinds))[number]
+        elif answers.ndim == 1:
+            answers = answers[:, None]
+        if samples.ndim != 2 or answers.ndim != 2 or len(samples) != len(answers):
+            raise ShapeError(
+                "examples need x of shape [B, I] and y of shape [B] or [B, O], "
+                f"found {list(samples.shape)} and {list(np.shape(y))}."
+            )
+        if len(samples) == 0:
+            raise ShapeError("there must be at least one example, found none.")
+        return cls(samples, _numbers("y", answers), names)
+
+
+def read_examples(path: Path, targets: Any, *, classes: bool) -> Examples:
+    """Reads a CSV file with a header, or an NPZ file with the arrays x and y.
+
+    Args:
+        path: Ends in .csv or .npz.
+        targets: Names of CSV columns to be answered, or one name; None for the last.
+        classes: Whether the answer is a class.
+
+    Raises:
+        OptionError: There are no such columns, or the ending is another.
+        FileFormatError: The file does not hold what its ending says.
+        FileNotFoundError: There is no such file.
+    """
+    if path.suffix.lower() == ".npz":
+        if targets is not None:
+            raise OptionError("targets is only for CSV files; an NPZ file has its answers in y.")
+        return _read_npz(path, classes)
+    if path.suffix.lower() == ".csv":
+        return _read_csv(path, targets, classes)
+    raise OptionError(f"data = {show(str(path))} must end in .csv or .npz.")
+
+
+def split_examples(
+    examples: Examples, test_fraction: float, seed: int, standardize: bool
+) -> tuple[Examples, Examples | None]:
+    """Keeps some examples aside.
+
+    Args:
+        examples: All of them.
+        test_fraction: Their share, 0 to below 1.
+        seed: Decides which.
+        standardize: Whether to shift and scale inputs by the mean and deviation of the rest.
+
+    Returns:
+        The examples to learn from, and those kept aside, None if there are none.
+
+    Raises:
+        OptionError: A number is out of range, or one of the two would be empty.
+    """
+    fraction = check_real("test_fraction", test_fraction, 0, 1)
+    if not isinstance(standardize, bool):
+        raise OptionError(f"standardize = {show(standardize)} must be true or false.")
+    count = len(examples.x)
+    kept_aside = round(fraction * count)
+    if kept_aside == count or (fraction > 0 and kept_aside == 0):
+        raise OptionError(
+            f"test_fraction = {fraction:g} keeps {kept_aside} of {count} examples aside. "
+            "Both parts need at least one."
+        )
+    words = philox(check_whole("split_seed", seed, 0, 0), 0, np.arange(count), Purpose.SPLIT, 0)
+    order = np.lexsort((np.arange(count), words[0]))
+    train, test = np.sort(order[kept_aside:]), np.sort(order[:kept_aside])
+    x = examples.x
+    if standardize:
+        spread = x[train].std(axis=0)
+        x = (x - x[train].mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+    learn = Examples(x[train], examples.y[train], examples.classes)
+    aside = Examples(x[test], examples.y[test], examples.classes) if kept_aside else None
+    return learn, aside
+
+
+def _read_npz(path: Path, classes: bool) -> Examples:
+    try:
+        # Opened here, because NumPy leaves a damaged file open.
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+            missing = {"x", "y"} - set(arrays)
+            if missing:
+                raise FileFormatError(f"{path}: there is no array {sorted(missing)[0]} in it.")
+            x, y = arrays["x"], arrays["y"]
+    except (ValueError, EOFError, zipfile.BadZipFile) as error:
+        if isinstance(error, FileFormatError):
+            raise
+        raise FileFormatError(f"{path}: it is not an NPZ file of plain arrays: {error}") from error
+    return _examples_of(path, x, y, classes)
+
+
+def _read_csv(path: Path, targets: Any, classes: bool) -> Examples:
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            rows = [row for row in csv.reader(file, strict=True) if row]
+    except (csv.Error, UnicodeDecodeError) as error:
+        raise FileFormatError(f"{path}: it is not a CSV file: {error}") from error
+    if len(rows) < 2:
+        raise FileFormatError(f"{path}: it needs a line of column names and at least one example.")
+    header, *body = [[cell.strip() for cell in row] for row in rows]
+    for number, row in enumerate(body, 2):
+        if len(row) != len(header):
+            raise FileFormatError(
+                f"{path}: row {number} has {len(row)} cells, the header has {len(header)}."
+            )
+    wanted = _target_columns(path, header, targets)
+    if classes and len(wanted) != 1:
+        raise OptionError(f"targets = {show(targets)} must be one column: the class.")
+    inputs = [c for c in range(len(header)) if c not in wanted]
+    if not inputs:
+        raise OptionError(f"targets = {show(targets)} leaves no column for the inputs.")
+    x = _cells(path, header, body, inputs)
+    y: Any = [row[wanted[0]] for row in body] if classes else _cells(path, header, body, wanted)
+    return _examples_of(path, x, y, classes)
+
+
+def _target_columns(path: Path, header: Sequence[str], targets: Any) -> list[int]:
+    if targets is None:
+        return [len(header) - 1]
+    names = [targets] if isinstance(targets, str) else list(targets)
+    for name in names:
+        if name not in header:
+            hint = nearest(name, header)
+            raise OptionError(f"targets: {path} has no column {show(name)}. {hint}")
+    return [header.index(name) for name in names]
+
+
+def _cells(
+    path: Path, header: Sequence[str], body: Sequence[Sequence[str]], columns: Sequence[int]
+) -> npt.NDArray[np.float64]:
+    values = np.empty((len(body), len(columns)))
+    for i, row in enumerate(body):
+        for j, column in enumerate(columns):
+            try:
+                values[i, j] = float(row[column])
+            except ValueError:
+                raise FileFormatError(
+                    f"{path}: row {i + 2}, column {show(header[column])} holds "
+                    f"{show(row[column])}. Expected a number."
+                ) from None
+    return values
+
+
+def _examples_of(path: Path, x: Any, y: Any, classes: bool) -> Examples:
+    try:
+        return Examples.of(x, y, classes=classes)
+    except ShapeError as error:
+        raise FileFormatError(f"{path}: {error}") from error
+
+
+def _numbers(name: str, values: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    found = np.asarray(values)
+    if found.dtype.kind not in "biuf" or not np.isfinite(found).all():
+        raise ShapeError(f"{name} must hold finite numbers only, found {found.dtype}.")
+    return found.astype(np.float64)

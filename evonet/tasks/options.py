@@ -1,0 +1,48 @@
+"""Checks of what a task is made with, be it a Python argument or an entry of [task]."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from evonet.config.messages import show
+from evonet.config.rules import MOST, Real, RefusedError, Whole
+from evonet.errors import OptionError
+
+
+def check_whole(name: str, found: object, least: int, default: int) -> int:
+    """Returns a whole number, or the default for None.
+
+    Raises:
+        OptionError: It is something else, or too small or large.
+    """
+    if found is None:
+        return default
+    try:
+        return Whole(least, MOST).check(found)
+    except RefusedError as refusal:
+        raise OptionError(f"{name} = {show(found)} {refusal}") from None
+
+
+def check_real(
+    name: str, found: object, least: float | None = None, most: float | None = None
+) -> float:
+    """Returns a finite number.
+
+    Raises:
+        OptionError: It is something else, or out of range.
+    """
+    try:
+        return Real(least, most).check(found)
+    except RefusedError as refusal:
+        raise OptionError(f"{name} = {show(found)} {refusal}") from None
+
+
+def check_path(name: str, found: object) -> Path:
+    """Returns a path.
+
+    Raises:
+        OptionError: It is something else.
+    """
+    if not isinstance(found, (str, Path)):
+        raise OptionError(f"{name} = {show(found)} must be the path of a file.")
+    return Path(found)

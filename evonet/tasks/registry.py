@@ -1,0 +1,151 @@
+"""The one list of tasks that can be asked for by name.
+
+Registering a task makes it known to configs and to the command line, and has it
+tested on every backend.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from evonet.config import Config
+from evonet.config.messages import nearest, show
+from evonet.controls import CONTROLS
+from evonet.errors import ConfigError, ConfigFault, EvonetError, OptionError
+from evonet.tasks.base import Task
+from evonet.tasks.control import Control
+from evonet.tasks.gymnasium import gymnasium_task
+from evonet.tasks.supervised import classification, parity, regression, xor
+from evonet.tasks.user import find_class
+
+__all__ = ["TASKS", "RegisteredTask", "make_task", "register", "task_from_config"]
+
+
+@dataclass(frozen=True)
+class RegisteredTask:
+    """A task that can be asked for by name.
+
+    Attributes:
+        name: What users write.
+        summary: One line about it.
+        make: Makes the task; its keyword arguments are the options that [task] may have.
+    """
+
+    name: str
+    summary: str
+    make: Callable[..., Task]
+
+    @property
+    def options(self) -> dict[str, inspect.Parameter]:
+        """The options by name, in the order of the source."""
+        found = inspect.signature(self.make).parameters.values()
+        return {p.name: p for p in found if p.kind is not p.VAR_KEYWORD}
+
+    @property
+    def required(self) -> tuple[str, ...]:
+        """The options that have no default."""
+        return tuple(n for n, p in self.options.items() if p.default is inspect.Parameter.empty)
+
+
+TASKS: dict[str, RegisteredTask] = {}
+
+
+def register(name: str, summary: str, make: Callable[..., Task]) -> RegisteredTask:
+    """Adds a task to the list.
+
+    Args:
+        name: What users write; not with a colon, which marks names that are looked up elsewhere.
+        summary: One line about it.
+        make: Makes the task; its keyword arguments become the options of [task].
+
+    Raises:
+        OptionError: The name is taken, or has a colon.
+    """
+    if name in TASKS or ":" in name:
+        reason = "is taken" if name in TASKS else "must not have a colon"
+        raise OptionError(f"task {name!r} {reason}. Choose another name.")
+    TASKS[name] = RegisteredTask(name, summary, make)
+    return TASKS[name]
+
+
+def find_task(name: str) -> RegisteredTask:
+    """Looks a task up: by its name, or as "gym:NAME" or "module:Class".
+
+    Raises:
+        OptionError: There is no such task.
+    """
+    where, colon, what = name.partition(":")
+    if where == "gym" and colon:
+        return RegisteredTask(name, "a Gymnasium environment", partial(gymnasium_task, what))
+    if colon:
+        return RegisteredTask(name, "a task of the user's own", find_class(name))
+    if name not in TASKS:
+        hint = nearest(name, TASKS)
+        raise OptionError(
+            f'{show(name)} is not a task. {hint} Others are "gym:NAME" and "module:Class".'
+        )
+    return TASKS[name]
+
+
+def make_task(name: str, **options: Any) -> Task:
+    """Makes a task by name.
+
+    Args:
+        name: A registered name, "gym:NAME" for a Gymnasium environment, or "module:Class" for a
+            task of your own, which is imported.
+        **options: What [task] may have for it.
+
+    Raises:
+        OptionError: There is no such task or option, or an option is out of range.
+    """
+    entry = find_task(name)
+    allowed = entry.options
+    for option in options:
+        if option not in allowed:
+            hint = nearest(option, allowed) if allowed else "It has none."
+            raise OptionError(f"{option} is not an option of task {show(name)}. {hint}")
+    missing = [option for option in entry.required if option not in options]
+    if missing:
+        raise OptionError(f"task {show(name)} needs the option {missing[0]}.")
+    return entry.make(**options)
+
+
+def task_from_config(config: Config, source: str = "config") -> Task:
+    """Makes the task that a config's [task] table describes.
+
+    Args:
+        config: What was read; `[task]` has a name, and options that the task knows.
+        source: What errors call the file.
+
+    Raises:
+        ConfigError: There is no such task or option, or an option is out of range.
+    """
+    options: dict[str, Any] = dict(config.task)
+    name = options.pop("name", None)
+    if not isinstance(name, str):
+        fault = ConfigFault("task.name", f"task.name = {show(name)} must name a task.")
+        if name is None:
+            fault = ConfigFault("task", "[task] has no name. It says what to evolve on.")
+        raise ConfigError(source, [fault])
+    try:
+        return make_task(name, **_plain(options))
+    except ConfigError:
+        raise
+    except EvonetError as error:
+        raise ConfigError(source, [ConfigFault("task", f"task: {error}")]) from error
+
+
+def _plain(options: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: list(v) if isinstance(v, tuple) else v for key, v in options.items()}
+
+
+register("xor", "the exclusive or of two bits", xor)
+register("parity", "whether an odd number of bits is set", parity)
+register("regression", "numbers from a table of examples", regression)
+register("classification", "classes from a table of examples", classification)
+for _control in CONTROLS:
+    register(_control.name, _control.summary, partial(Control, _control.name))

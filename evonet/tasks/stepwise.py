@@ -1,0 +1,144 @@
+"""Tasks that are stepped in Python: one network call per step for the whole population.
+
+For worlds that no kernel knows: Gymnasium environments, and classes of your own over arrays.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from evonet.errors import OptionError, ShapeError
+from evonet.evolution.philox import Purpose, philox
+from evonet.tasks.options import check_real, check_whole
+
+if TYPE_CHECKING:
+    from evonet.network import Network
+
+
+@runtime_checkable
+class World(Protocol):
+    """N copies of a small world side by side, as arrays.
+
+    Attributes:
+        num_inputs: I, what a network sees of it.
+        num_outputs: O, what a network does in it.
+        max_steps: Where an episode is cut.
+    """
+
+    num_inputs: int
+    num_outputs: int
+    max_steps: int
+
+    def reset(self, seeds: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
+        """Begins an episode in each copy.
+
+        Args:
+            seeds: [N] 0 to 2^31 - 1. Copies with equal seeds begin alike.
+
+        Returns:
+            [N, I] what networks see.
+        """
+
+    def step(
+        self, outputs: npt.NDArray[Any]
+    ) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]:
+        """Lets networks act.
+
+        Args:
+            outputs: [N, O]. In copies whose episode has ended they mean nothing.
+
+        Returns:
+            [N, I] what networks see now, [N] rewards, and [N] whether the episode has ended.
+        """
+
+
+class Stepwise:
+    """Fitness = mean return over a few episodes in a world that is stepped in Python.
+
+    Attributes:
+        world: Where networks act.
+        num_inputs: I.
+        num_outputs: O.
+        episodes: How many every genome plays, the same for all.
+        max_steps: Where an episode is cut.
+        fitness_threshold: The fitness that solves the task, or None.
+    """
+
+    def __init__(
+        self,
+        world: World,
+        *,
+        episodes: int | None = None,
+        max_steps: int | None = None,
+        solved: float | None = None,
+    ) -> None:
+        """Takes a world.
+
+        Args:
+            world: Where networks act.
+            episodes: None for 1.
+            max_steps: None for the world's own.
+            solved: The fitness that solves the task; None for none.
+
+        Raises:
+            OptionError: It is not a world, or a number is out of range.
+        """
+        if not isinstance(world, World):
+            raise OptionError(
+                f"world={world!r} is not a world, which has num_inputs, num_outputs, max_steps, "
+                "reset and step."
+            )
+        self.world = world
+        self.num_inputs = world.num_inputs
+        self.num_outputs = world.num_outputs
+        self.episodes = check_whole("episodes", episodes, 1, 1)
+        self.max_steps = check_whole("max_steps", max_steps, 1, world.max_steps)
+        self.fitness_threshold = None if solved is None else check_real("solved", solved)
+
+    def evaluate(self, network: Network, seed: int) -> npt.NDArray[Any]:
+        """Plays all episodes of all genomes side by side.
+
+        Args:
+            network: P compiled networks.
+            seed: Decides how episodes begin.
+
+        Returns:
+            [P] fitness.
+
+        Raises:
+            ShapeError: The world gives arrays of the wrong shape.
+        """
+        shape = len(network), self.episodes
+        count = shape[0] * shape[1]
+        if count == 0:
+            return np.zeros(shape[0])
+        words = philox(seed, 0, np.arange(self.episodes), Purpose.EPISODE, 0)[0]
+        seeds = np.tile((words >> np.uint64(1)).astype(np.int64), shape[0])
+        seen = _check("reset", self.world.reset(seeds), (count, self.num_inputs))
+        total = np.zeros(count)
+        playing = np.ones(count, bool)
+        for _ in range(self.max_steps):
+            outputs = network(seen.reshape(*shape, self.num_inputs))
+            seen, reward, ended = self.world.step(outputs.reshape(count, self.num_outputs))
+            seen = _check("step", seen, (count, self.num_inputs))
+            total[playing] += _check("step", reward, (count,))[playing]
+            playing &= ~_check("step", ended, (count,)).astype(bool)
+            if not playing.any():
+                break
+        fitness = np.zeros(shape[0])
+        for episode in range(self.episodes):
+            fitness += total.reshape(shape)[:, episode]
+        return fitness / self.episodes
+
+
+def _check(method: str, found: npt.ArrayLike, shape: tuple[int, ...]) -> npt.NDArray[Any]:
+    array = np.asarray(found)
+    if array.shape != shape:
+        raise ShapeError(
+            f"{method}() of the world must give an array of shape {list(shape)}, "
+            f"found {list(array.shape)}."
+        )
+    return array

@@ -1,0 +1,202 @@
+// ensemble_kernels.h: loads networks into the lanes of an Ensemble and runs a group of them.
+#pragma once
+
+#include "native/ensemble.h"
+#include "native/forward.h"
+#include "native/rollout.h"
+
+EVONET_NAMESPACE_BEGIN
+
+// Two vectors per group: one hides the latency of the other.
+template <class T>
+constexpr int kGroupLanes = 2 * kVectorBytes / int{sizeof(T)};
+
+// Lane i gets from[at[i]].
+template <class V, class T>
+EVONET_FN V gather(const T* from, const int32_t* at) {
+#if defined(__AVX512F__)
+  // Masked, because GCC 12 warns about its own unmasked ones.
+  if constexpr (sizeof(V) == 64 && sizeof(T) == 4) {
+    return V(
+        _mm512_mask_i32gather_ps(_mm512_setzero_ps(), 0xffff, _mm512_loadu_si512(at), from, 4));
+  } else if constexpr (sizeof(V) == 64) {
+    const __m256i index = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at));
+    return V(_mm512_mask_i32gather_pd(_mm512_setzero_pd(), 0xff, index, from, 8));
+  }
+#endif
+  V v;
+  for (unsigned i = 0; i < sizeof(V) / sizeof(T); ++i) v[i] = from[at[i]];
+  return v;
+}
+
+template <class T>
+class EnsembleGroups {
+ public:
+  static constexpr int W = kGroupLanes<T>;
+
+  explicit EnsembleGroups(const Ensemble<T>& e) : e_(e) {}
+
+  // Makes every lane empty.
+  void clear() {
+    const int32_t zero_row = static_cast<int32_t>((e_.num_inputs + e_.max_nodes) * W);
+    for (int64_t i = 0; i < kGroups * e_.num_rows * W; ++i) no_link(i);
+    for (int64_t i = 0; i < kGroups * e_.num_outputs * W; ++i) e_.output[i] = zero_row;
+    for (int64_t i = 0; i < kGroups * e_.max_nodes * W; ++i) {
+      e_.bias[i] = e_.response[i] = T(0);
+      e_.activation[i] = -1;
+      e_.num_links[i] = 0;
+    }
+    for (int64_t i = 0; i < kGroups * e_.max_nodes; ++i) e_.most_links[i] = e_.activations[i] = 0;
+    for (int i = 0; i < kMostLanes; ++i) e_.num_nodes[i] = 0;
+    for (int i = 0; i < kGroups; ++i) e_.most_nodes[i] = 0;
+    for (int i = 0; i < W; ++i) e_.values[zero_row + i] = T(0);
+  }
+
+  void load(const ScheduleView<T>& s, int64_t genome, int lane) {
+    const int64_t group = lane / W, first = s.node_start[genome];
+    const int column = lane % W;
+    const auto count = static_cast<int32_t>(s.node_start[genome + 1] - first);
+    const int32_t before = e_.num_nodes[lane];
+    for (int32_t k = 0; k < count || k < before; ++k) {
+      const int64_t node = group * e_.max_nodes + k, at = node * W + column;
+      const int64_t edge = k < count ? s.edge_start[first + k] : 0;
+      const auto links = k < count ? static_cast<int32_t>(s.edge_start[first + k + 1] - edge) : 0;
+      const int64_t row = (group * e_.num_rows + e_.first_row[k]) * W + column;
+      int32_t* const source = e_.source + row;
+      T* const weight = e_.weight + row;
+      for (int32_t j = 0; j < links; ++j) {
+        source[int64_t{j} * W] = s.source[edge + j] * W + column;
+        weight[int64_t{j} * W] = s.weight[edge + j];
+      }
+      for (int32_t j = links; j < e_.num_links[at]; ++j) no_link(row + int64_t{j} * W);
+      note(node, column, links, k < count ? s.activation[first + k] : -1);
+      if (k < count) {
+        e_.bias[at] = s.bias[first + k];
+        e_.response[at] = s.response[first + k];
+      }
+    }
+    for (int64_t o = 0; o < s.num_outputs; ++o) {
+      const int32_t slot = s.output_slot[genome * s.num_outputs + o];
+      const int64_t row = slot < 0 ? e_.num_inputs + e_.max_nodes : slot;
+      e_.output[(group * s.num_outputs + o) * W + column] = static_cast<int32_t>(row * W + column);
+    }
+    e_.num_nodes[lane] = count;
+    int32_t& most = e_.most_nodes[group];
+    if (count >= most) {
+      most = count;
+    } else if (before == most) {
+      most = 0;
+      for (int i = 0; i < W; ++i) {
+        most = e_.num_nodes[group * W + i] > most ? e_.num_nodes[group * W + i] : most;
+      }
+    }
+  }
+
+  // Gives what it cost, in links.
+  int64_t act(Lanes<T>& lanes, int group) const {
+    int64_t cost = 64;
+    const int first_lane = group * W;
+    for (int64_t i = 0; i < e_.num_inputs; ++i) {
+      for (int b = 0; b < W; b += kV) {
+        store(e_.values + i * W + b, load_lanes(lanes.input[i] + first_lane + b));
+      }
+    }
+    for (int64_t k = 0; k < e_.most_nodes[group]; ++k) {
+      const int64_t node = group * e_.max_nodes + k;
+      run_node(node, group, k);
+      cost += 16 + 4 * e_.most_links[node];
+    }
+    for (int64_t o = 0; o < e_.num_outputs; ++o) {
+      const int32_t* at = e_.output + (group * e_.num_outputs + o) * W;
+      for (int b = 0; b < W; b += kV) {
+        store(lanes.output[o] + first_lane + b, gather<V>(e_.values, at + b));
+      }
+    }
+    return cost;
+  }
+
+ private:
+  using V = Vector<T, W>;
+  static constexpr int kV = kLanes<T, W>, kRows = W / kV;
+  static constexpr int kGroups = kMostLanes / W;
+
+  EVONET_METHOD static V load_lanes(const T* from) { return evonet::EVONET_ISA::load<V>(from); }
+
+  // -0 times the row of zeros is -0, and adding that changes no number, not even -0.
+  void no_link(int64_t at) {
+    e_.source[at] = static_cast<int32_t>((e_.num_inputs + e_.max_nodes) * W + at % W);
+    e_.weight[at] = -T(0);
+  }
+
+  // Notes what a lane's node is; looks at all lanes again only if that may lower a summary.
+  void note(int64_t node, int column, int32_t links, int32_t activation) {
+    const int64_t first = node * W;
+    const int32_t old_links = e_.num_links[first + column];
+    const int32_t old_activation = e_.activation[first + column];
+    e_.num_links[first + column] = links;
+    e_.activation[first + column] = activation;
+    int32_t& most = e_.most_links[node];
+    if (links >= most) {
+      most = links;
+    } else if (old_links == most) {
+      most = 0;
+      for (int i = 0; i < W; ++i) {
+        most = e_.num_links[first + i] > most ? e_.num_links[first + i] : most;
+      }
+    }
+    if (activation == old_activation) return;
+    uint32_t& present = e_.activations[node];
+    if (old_activation >= 0) {
+      present = 0;
+      for (int i = 0; i < W; ++i) {
+        const int32_t id = e_.activation[first + i];
+        present |= id < 0 ? 0u : 1u << id;
+      }
+    } else {
+      present |= 1u << activation;
+    }
+  }
+
+  EVONET_METHOD void run_node(int64_t node, int group, int64_t k) const {
+    V sum[kRows] = {}, z[kRows];  // two arrays: the first can stay in registers
+    const int64_t begin = (group * e_.num_rows + e_.first_row[k]) * W;
+    const int64_t end = begin + int64_t{e_.most_links[node]} * W;
+    for (int64_t row = begin; row < end; row += W) {
+#pragma GCC unroll 4
+      for (int r = 0; r < kRows; ++r) {
+        sum[r] = agg_sum_next(sum[r], load_lanes(e_.weight + row + r * kV),
+                              gather<V>(e_.values, e_.source + row + r * kV));
+      }
+    }
+#pragma GCC unroll 4
+    for (int r = 0; r < kRows; ++r) {
+      z[r] = preactivation(load_lanes(e_.bias + node * W + r * kV),
+                           load_lanes(e_.response + node * W + r * kV), sum[r]);
+    }
+    T* to = e_.values + (e_.num_inputs + k) * W;
+    const uint32_t present = e_.activations[node];
+    if ((present & (present - 1)) == 0) {
+      with_activation(__builtin_ctz(present | 1u << 31), [&](auto activation) {
+#pragma GCC unroll 4
+        for (int r = 0; r < kRows; ++r) store(to + r * kV, activation.apply(z[r]));
+      });
+      return;
+    }
+    for (uint32_t left = present; left != 0; left &= left - 1) {
+      const int id = __builtin_ctz(left);
+      with_activation(id, [&](auto activation) {
+        for (int r = 0; r < kRows; ++r) {
+          T results[kV];
+          store(results, activation.apply(z[r]));
+          for (int i = 0; i < kV; ++i) {
+            if (e_.activation[node * W + r * kV + i] == id) to[r * kV + i] = results[i];
+          }
+        }
+      });
+    }
+  }
+
+  const Ensemble<T> e_;
+};
+
+EVONET_NAMESPACE_END

@@ -1,0 +1,43 @@
+// memory.h: the memory of one worker.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <new>
+
+#include "native/isa.h"
+
+namespace evonet {
+
+// Room for so many elements and a vector behind them, on a vector's boundary.
+template <class E>
+class AlignedArray {
+ public:
+  explicit AlignedArray(int64_t count)
+      : data_(::operator new(static_cast<size_t>(count) * sizeof(E) + 2 * kAlign,
+                             std::align_val_t(kAlign))) {}
+
+  E* data() const { return static_cast<E*>(data_.get()); }
+
+ private:
+  struct Free {
+    void operator()(void* p) const { ::operator delete(p, std::align_val_t(kAlign)); }
+  };
+  static constexpr size_t kAlign = 64;
+  std::unique_ptr<void, Free> data_;
+};
+
+// Owns what a Workspace points to.
+template <class T>
+class Memory {
+ public:
+  Memory(int64_t num_values, int64_t num_links) : values_(num_values), links_(new T[num_links]) {}
+
+  Workspace<T> workspace() { return {values_.data(), links_.get()}; }
+
+ private:
+  AlignedArray<T> values_;
+  std::unique_ptr<T[]> links_;
+};
+
+}  // namespace evonet

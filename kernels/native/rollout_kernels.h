@@ -1,0 +1,261 @@
+// rollout_kernels.h: the loop of rollout.h for one instruction set. A round lets every network see
+// and act once. Networks differ, so each runs on its own lanes; the task is the same for all, so it
+// runs on whole vectors whatever genomes they hold, which also fills them when a genome has a
+// single episode. Lanes never meet, so no result depends on who shares a vector with whom.
+#pragma once
+
+#include "control/tasks.h"
+#include "native/ensemble_kernels.h"
+#include "native/forward.h"
+#include "native/rollout.h"
+
+EVONET_NAMESPACE_BEGIN
+
+template <class Task, class T>
+void reset_lane(Lanes<T>& lanes, int lane, uint64_t seed, uint32_t episode) {
+  T state[Task::kStateSize];
+  Task::reset(Draws{seed, 0, episode}(FOR_EPISODE, 0), state);
+  for (int i = 0; i < Task::kStateSize; ++i) lanes.state[i][lane] = state[i];
+}
+
+template <class Task, class T>
+void observe_lanes(Lanes<T>& lanes) {
+  using V = Vector<T, kMostLanes>;
+  for (int lane = 0; lane < lanes.count; lane += kLanes<T, kMostLanes>) {
+    V state[Task::kStateSize], input[Task::kNumInputs];
+    for (int i = 0; i < Task::kStateSize; ++i) state[i] = load<V>(lanes.state[i] + lane);
+    Task::observe(state, input);
+    for (int i = 0; i < Task::kNumInputs; ++i) store(lanes.input[i] + lane, input[i]);
+  }
+}
+
+template <class Task, class T>
+void step_lanes(Lanes<T>& lanes) {
+  using V = Vector<T, kMostLanes>;
+  for (int lane = 0; lane < lanes.count; lane += kLanes<T, kMostLanes>) {
+    V state[Task::kStateSize], output[Task::kNumOutputs];
+    for (int i = 0; i < Task::kStateSize; ++i) state[i] = load<V>(lanes.state[i] + lane);
+    for (int i = 0; i < Task::kNumOutputs; ++i) output[i] = load<V>(lanes.output[i] + lane);
+    const Outcome<V> outcome = Task::step(state, output);
+    for (int i = 0; i < Task::kStateSize; ++i) store(lanes.state[i] + lane, state[i]);
+    store(lanes.total + lane, load<V>(lanes.total + lane) + outcome.reward);
+    store(lanes.ended + lane, outcome.ended);
+  }
+}
+
+// One network on the lanes from `lane` on. Lanes behind its own are computed too, in vain: their
+// own networks come later and overwrite them.
+template <class T, int W>
+void act(const RolloutCall<T>& call, Lanes<T>& lanes, int64_t genome, int lane, int width,
+         Workspace<T>& workspace, Interrupt& interrupt) {
+  if constexpr (W > 1) {
+    if (width < W) {
+      constexpr int kNarrower = W > 4 ? W / 2 : 1;
+      return act<T, kNarrower>(call, lanes, genome, lane, width, workspace, interrupt);
+    }
+  }
+  using V = Vector<T, W>;
+  const ScheduleView<T>& s = call.schedule;
+  for (int64_t i = 0; i < s.num_inputs; ++i) {
+    for (int b = 0; b < W; b += kLanes<T, W>) {
+      store(workspace.values + i * W + b, load<V>(lanes.input[i] + lane + b));
+    }
+  }
+  const ForwardCall<T> forward{s, nullptr, true, 0, nullptr};
+  GenomePass<T, W>(forward, {0, W}, workspace, interrupt).run(genome);
+  for (int64_t o = 0; o < s.num_outputs; ++o) {
+    const int32_t slot = s.output_slot[genome * s.num_outputs + o];
+    const T* row = workspace.values + int64_t{slot} * W;
+    for (int b = 0; b < W; b += kLanes<T, W>) {
+      store(lanes.output[o] + lane + b, slot < 0 ? V{} : load<V>(row + b));
+    }
+  }
+}
+
+template <class T>
+constexpr int kMostWidth = kMaxWidth<T> < kMostLanes ? kMaxWidth<T> : kMostLanes;
+
+template <class T>
+class Rollout {
+ public:
+  Rollout(const RolloutCall<T>& call, RolloutQueue& queue, Lanes<T>& lanes, Workspace<T>& workspace,
+          Interrupt& interrupt)
+      : call_(call), queue_(queue), lanes_(lanes), workspace_(workspace), interrupt_(interrupt) {}
+
+  // Until all is done; false if interrupted. Lanes that are at work come first, without gaps.
+  bool run() {
+    for (;;) {
+      while (lanes_.count < kMostLanes && seat(lanes_.count)) ++lanes_.count;
+      if (lanes_.count == 0) return true;
+      call_.control->observe(lanes_);
+      act_all();
+      if (interrupted()) return false;
+      call_.control->step(lanes_);
+      if (count_steps()) {
+        for (int lane = 0; lane < lanes_.count; ++lane) {
+          if (lanes_.ended[lane]) record(lane);
+        }
+        close_gaps();
+      }
+    }
+  }
+
+  // Until few episodes are left, which run() can finish; false if interrupted. A lane whose
+  // episode has ended gets the next one, whatever its genome.
+  bool run_side_by_side(const Ensemble<T>& ensemble) {
+    EnsembleGroups<T> groups(ensemble);
+    groups.clear();
+    lanes_.count = kMostLanes;
+    int working = 0;
+    const auto refill = [&](int lane) {
+      const int64_t before = lanes_.genome[lane];
+      if (!seat(lane)) return;
+      ++working;
+      if (lanes_.genome[lane] != before) groups.load(call_.schedule, lanes_.genome[lane], lane);
+    };
+    for (int lane = 0; lane < kMostLanes; ++lane) {
+      lanes_.genome[lane] = lanes_.result[lane] = -1;
+      refill(lane);
+    }
+    while (working >= kFew) {
+      call_.control->observe(lanes_);
+      for (int first = 0; first < kMostLanes; first += groups.W) act_in_group(groups, first);
+      if (interrupted()) return false;
+      call_.control->step(lanes_);
+      if (!count_steps()) continue;
+      for (int lane = 0; lane < kMostLanes; ++lane) {
+        if (lanes_.ended[lane] && lanes_.result[lane] >= 0) {
+          record(lane);
+          --working;
+          refill(lane);
+        }
+      }
+    }
+    close_gaps();
+    return true;
+  }
+
+ private:
+  // Begins the next episode in a lane; false if there is none.
+  bool seat(int lane) {
+    if (item_.episode == item_.end && !queue_.take(item_)) return false;
+    call_.control->reset(lanes_, lane, call_.seed,
+                         call_.first_episode + static_cast<uint32_t>(item_.episode));
+    lanes_.total[lane] = T(0);
+    lanes_.steps[lane] = 0;
+    lanes_.genome[lane] = item_.genome;
+    lanes_.result[lane] = item_.result;
+    ++item_.episode;
+    ++item_.result;
+    return true;
+  }
+
+  void act_all() {
+    for (int lane = 0; lane < lanes_.count;) {
+      const int64_t genome = lanes_.genome[lane];
+      int end = lane + 1;
+      while (end < lanes_.count && lanes_.genome[end] == genome && end - lane < call_.max_width) {
+        ++end;
+      }
+      act_on(genome, lane, end - lane);
+      lane = end;
+    }
+  }
+
+  void act_on(int64_t genome, int lane, int count) {
+    int width = 1;
+    while (width < count) width = width == 1 ? 4 : 2 * width;
+    act<T, kMostWidth<T>>(call_, lanes_, genome, lane, width, workspace_, interrupt_);
+    const ScheduleView<T>& s = call_.schedule;
+    const int64_t first = s.node_start[genome], last = s.node_start[genome + 1];
+    patience_ -= 64 + 8 * (last - first) + s.edge_start[last] - s.edge_start[first];
+  }
+
+  void act_in_group(const EnsembleGroups<T>& groups, int first) {
+    int working[EnsembleGroups<T>::W], count = 0;
+    for (int lane = first; lane < first + groups.W; ++lane) {
+      if (lanes_.result[lane] >= 0) working[count++] = lane;
+    }
+    if (count >= kFew) {
+      patience_ -= groups.act(lanes_, first / groups.W);
+    } else {
+      for (int i = 0; i < count; ++i) act_on(lanes_.genome[working[i]], working[i], 1);
+    }
+  }
+
+  bool interrupted() {
+    if (patience_ > 0) return false;
+    patience_ = kRoundPatience;
+    return interrupt_.requested();
+  }
+
+  // Whether any episode is over.
+  bool count_steps() {
+    typename FlagOf<T>::type any = 0;
+    for (int i = 0; i < lanes_.count; ++i) {
+      lanes_.steps[i] += 1;
+      lanes_.ended[i] |= lanes_.steps[i] >= call_.max_steps;
+      any |= lanes_.ended[i];
+    }
+    return any != 0;
+  }
+
+  void record(int lane) {
+    call_.total[lanes_.result[lane]] = lanes_.total[lane];
+    call_.steps[lanes_.result[lane]] = lanes_.steps[lane];
+    lanes_.result[lane] = -1;
+  }
+
+  void close_gaps() {
+    int kept = 0;
+    for (int lane = 0; lane < lanes_.count; ++lane) {
+      if (lanes_.result[lane] < 0) continue;
+      if (kept != lane) move(lane, kept);
+      ++kept;
+    }
+    lanes_.count = kept;
+  }
+
+  void move(int from, int to) {
+    for (int i = 0; i < call_.control->state_size; ++i) {
+      lanes_.state[i][to] = lanes_.state[i][from];
+    }
+    lanes_.total[to] = lanes_.total[from];
+    lanes_.steps[to] = lanes_.steps[from];
+    lanes_.genome[to] = lanes_.genome[from];
+    lanes_.result[to] = lanes_.result[from];
+  }
+
+  static constexpr int64_t kRoundPatience = 1 << 18;  // in links, a fraction of a millisecond
+  static constexpr int kFew = 4;  // so many networks are faster one by one than side by side
+
+  const RolloutCall<T>& call_;
+  RolloutQueue& queue_;
+  Lanes<T>& lanes_;
+  Workspace<T>& workspace_;
+  Interrupt& interrupt_;
+  RolloutItem item_;
+  int64_t patience_ = kRoundPatience;
+};
+
+template <class T>
+void run_rollout(const RolloutCall<T>& call, RolloutQueue& queue, Lanes<T>& lanes,
+                 const Ensemble<T>* ensemble, Workspace<T>& workspace, Interrupt& interrupt) {
+  Rollout<T> rollout(call, queue, lanes, workspace, interrupt);
+  if (ensemble == nullptr || rollout.run_side_by_side(*ensemble)) rollout.run();
+}
+
+template <class T>
+constexpr ControlKernels<T> kControls[] = {
+#define EVONET_CONTROL(name, Task)                                                    \
+  {#name,           Task::kStateSize,     Task::kNumInputs,        Task::kNumOutputs, \
+   Task::kMaxSteps, &reset_lane<Task, T>, &observe_lanes<Task, T>, &step_lanes<Task, T>},
+    EVONET_EACH_CONTROL(EVONET_CONTROL)
+#undef EVONET_CONTROL
+};
+
+template <class T>
+constexpr RolloutKernels<T> kRollout = {kControls<T>, sizeof(kControls<T>) / sizeof(*kControls<T>),
+                                        kGroupLanes<T>, &run_rollout<T>};
+
+EVONET_NAMESPACE_END

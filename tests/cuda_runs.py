@@ -1,0 +1,122 @@
+"""Runs the CUDA kernels of the forward pass on the SIMT runner, straight from a schedule."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from typing import Any
+
+import numpy as np
+import simt
+
+from evonet import Population
+from evonet.backends.cuda.arguments import forward_arguments, loss_arguments
+from evonet.backends.cuda.layout import pack_schedule
+from evonet.backends.cuda.plan import DeviceLimits, LaunchPlan, Workload, plan_forward, plan_loss
+from evonet.resources import resource_folder
+from evonet.schedule import Schedule, build_schedule
+
+KIB = 1024
+# An imaginary small GPU, so that blocks take turns in tests too.
+SMALL = DeviceLimits("sm_86", 2, 99 * KIB, 100 * KIB, 1536, 65536)
+# One whose blocks have next to no shared memory, so that values of most genomes are global.
+TINY = DeviceLimits("sm_86", 2, 96, 4 * KIB, 1536, 65536)
+
+
+NOTHING = Workload.of(
+    build_schedule(Population.random(0, 1, 1, num_nodes=1, num_connections=0)), 0, 0, 0, True
+)
+
+
+@functools.cache
+def compiled(
+    kernel: str, defines: tuple[tuple[str, int | str], ...], mode: str = "plain"
+) -> simt.Module:
+    """Compiles one of the product's kernels for the runner."""
+    kernels = resource_folder("kernels")
+    return simt.compile(
+        kernels / f"{kernel}.cu",
+        include_dirs=[kernels],
+        defines=dict(defines),
+        mode=mode,  # type: ignore[arg-type]
+    )
+
+
+def run_plan(
+    schedule: Schedule,
+    x: np.ndarray,
+    plan: LaunchPlan,
+    work: Workload,
+    begin: int,
+    end: int,
+    mode: str = "plain",
+    **launch: Any,
+) -> np.ndarray:
+    """Runs one launch; results and scratch are full of garbage before."""
+    dtype = schedule.dtype
+    y = np.full((work.num_genomes, work.num_samples, work.num_outputs), 123, dtype)
+    scratch = np.full(plan.scratch_nbytes // dtype.itemsize, 456, dtype)
+    kernel = compiled(plan.kernel, tuple(plan.defines.items()), mode).get_function(plan.kernel)
+    kernel.max_dynamic_shared_size_bytes = plan.shared_mem
+    kernel(
+        plan.grid,
+        plan.block,
+        forward_arguments(
+            plan,
+            work,
+            pack_schedule(schedule, begin, end),
+            np.ascontiguousarray(x),
+            y,
+            scratch if plan.scratch_nbytes else None,
+        ),
+        shared_mem=plan.shared_mem,
+        **launch,
+    )
+    return y
+
+
+def run_forward(
+    schedule: Schedule,
+    x: np.ndarray,
+    mapping: str = "auto",
+    *,
+    limits: DeviceLimits = SMALL,
+    begin: int = 0,
+    end: int | None = None,
+    **options: Any,
+) -> np.ndarray:
+    """Plans and runs the forward pass of genomes [begin, end).
+
+    Args:
+        schedule: P genomes.
+        x: [B, I], or [end - begin, B, I].
+        mapping: As for `evonet.compile`.
+        limits: The GPU to plan for.
+        begin: First genome.
+        end: Behind the last; None for all.
+        **options: Of `run_plan`.
+    """
+    end = schedule.num_genomes if end is None else end
+    work = Workload.of(schedule, begin, end, x.shape[-2], x.ndim == 2)
+    if work.is_empty:
+        return np.zeros((work.num_genomes, work.num_samples, work.num_outputs), schedule.dtype)
+    plan = plan_forward(work, limits, mapping)  # type: ignore[arg-type]
+    return run_plan(schedule, x, plan, work, begin, end, **options)
+
+
+def run_loss(
+    y: np.ndarray, targets: np.ndarray, loss: int, mode: str = "plain", **launch: Any
+) -> np.ndarray:
+    """Adds up the losses of answers y [P, B, O] against targets [B, O]."""
+    work = dataclasses.replace(
+        NOTHING,
+        num_genomes=y.shape[0],
+        num_samples=y.shape[1],
+        num_outputs=y.shape[2],
+        dtype=y.dtype,
+    )
+    plan = plan_loss(work, SMALL, loss)
+    losses = np.full((y.shape[0], 2), 123, y.dtype)
+    kernel = compiled(plan.kernel, tuple(plan.defines.items()), mode).get_function(plan.kernel)
+    kernel(plan.grid, plan.block, loss_arguments(plan, work, y, targets, losses), **launch)
+    return losses

@@ -1,0 +1,117 @@
+"""cupy.RawModule: loads a recipe and runs its kernels on the SIMT runner."""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import simt
+
+from .array import Array
+from .errors import CUDADriverError
+from .machine import Machine
+from .nvrtc import from_image
+
+SHARED_OPTIN = 99 << 10  # bytes that a block may ask for on sm_86
+
+
+class RawModule:
+    def __init__(self, machine: Machine, path: str) -> None:
+        if not isinstance(path, str):
+            raise TypeError(f"Argument 'path' has incorrect type {type(path).__name__}")
+        self._machine = machine
+        self._path = path
+
+    def get_function(self, name: str) -> RawKernel:
+        recipe = from_image(Path(self._path).read_bytes())
+        arch = "sm_{}{}".format(*self._machine.compute_capability)
+        if f"-arch={arch}" not in recipe["options"]:
+            raise CUDADriverError(209)
+        module = _compile(json.dumps(recipe), self._machine.mode)
+        return RawKernel(self._machine, module, name)
+
+
+class RawKernel:
+    """A kernel on the GPU that was current when it was loaded."""
+
+    def __init__(self, machine: Machine, module: simt.Module, name: str) -> None:
+        self._machine = machine
+        self._kernel = module.get_function(name)
+        self._device = machine.current
+
+    @property
+    def max_dynamic_shared_size_bytes(self) -> int:
+        return self._kernel.max_dynamic_shared_size_bytes
+
+    @max_dynamic_shared_size_bytes.setter
+    def max_dynamic_shared_size_bytes(self, size: int) -> None:
+        if size + self._kernel.shared_size_bytes > SHARED_OPTIN:
+            raise CUDADriverError(1)
+        self._kernel.max_dynamic_shared_size_bytes = size
+
+    def __call__(self, grid: Any, block: Any, args: Any, *, shared_mem: int = 0) -> None:
+        machine = self._machine
+        if machine.current != self._device:
+            raise AssertionError(f"{self._kernel.name} of GPU {self._device} on {machine.current}")
+        if machine.launch_fault:
+            raise CUDADriverError(machine.launch_fault)
+        if 0 in (math.prod(grid), math.prod(block)):
+            raise AssertionError(f"{self._kernel.name}: CuPy would turn the 0 of {grid} into a 1")
+        values = tuple(self._value(arg) for arg in args)
+
+        def run() -> None:
+            self._kernel(grid, block, values, shared_mem=shared_mem, order=machine.order)
+
+        machine.launches[self._kernel.name] += 1
+        machine.log.append((self._kernel.name, self._device))
+        machine.enqueue(run)
+
+    def _value(self, arg: Any) -> Any:
+        """What the kernel gets: the memory of a device array, or a scalar."""
+        if isinstance(arg, np.ndarray):
+            raise TypeError(f"You are trying to pass a numpy.ndarray of shape {arg.shape}")
+        if not isinstance(arg, Array):
+            return arg
+        if arg._memory.device != self._device:
+            raise AssertionError(
+                f"{self._kernel.name} on GPU {self._device} gets memory of {arg._memory.device}"
+            )
+        # A kernel sees only an address: that of a strided view is where it starts.
+        values = arg._values
+        if not values.flags.c_contiguous:
+            start = values.ctypes.data - arg._memory.address
+            values = arg._memory.buffer[start:]
+        return values
+
+
+@functools.cache  # machines come and go, but a kernel stays what it is
+def _compile(image: str, mode: Any) -> simt.Module:
+    recipe = json.loads(image)
+    folders, defines = [], {}
+    for option in recipe["options"]:
+        for prefix in ("-I", "--include-path="):
+            if option.startswith(prefix):
+                folders.append(option.removeprefix(prefix))
+        for prefix in ("-D", "--define-macro="):
+            if option.startswith(prefix):
+                name, _, value = option.removeprefix(prefix).partition("=")
+                defines[name] = value or "1"
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in recipe["headers"].items():
+            path = Path(folder) / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        if recipe["headers"]:
+            folders.insert(0, folder)
+        return simt.compile(
+            recipe["source"] + "\n",
+            name=recipe["name"],
+            include_dirs=folders,
+            defines=defines,
+            mode=mode,
+        )

@@ -1,0 +1,150 @@
+"""Names of CuPy: those that evonet uses, those that the stand-in offers, those that exist.
+
+    python -m cupy_stand_in.names     # in tests/, where CuPy is installed: records names.txt
+
+A name is a path of attributes from the package, "cupy.cuda.runtime.memcpyPeer". Methods of arrays
+and keys of the properties of a GPU are names too, "cupy.ndarray.get" and
+"cupy.cuda.runtime.getDeviceProperties['major']"; a key is looked for in the compiled module,
+because only a GPU could tell its properties.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from evonet.backends import cuda
+
+from .machine import Machine
+
+RECORD = Path(__file__).with_name("names.txt")
+PROPERTIES = "cupy.cuda.runtime.getDeviceProperties"
+# What stands for something of CuPy in the package, by how it is written there.
+ROOTS = {
+    "cp": "cupy",
+    "cupy": "cupy",
+    "self._cp": "cupy",
+    "runtime": "cupy.cuda.runtime",
+    "nvrtc": "cupy.cuda.nvrtc",
+    "array": "cupy.ndarray",
+    "source": "cupy.ndarray",
+    "target": "cupy.ndarray",
+    "function": "cupy.RawKernel",
+    "self._cp.RawModule(path=str(path))": "cupy.RawModule",
+    "self._cp.get_default_memory_pool()": "cupy.cuda.MemoryPool",
+    "self._cp.cuda.get_current_stream()": "cupy.cuda.Stream",
+}
+FOUND = "found"  # the properties of a GPU
+
+
+def used_by_the_package() -> set[str]:
+    """All names of CuPy in evonet.backends.cuda."""
+    (folder,) = map(Path, cuda.__path__)
+    seam = [folder / f"{name}.py" for name in ("device", "survey", "compiler")]
+    return set().union(*(used_in(path.read_text()) for path in seam))
+
+
+def used_in(text: str) -> set[str]:
+    """All names of CuPy in a source text."""
+    tree = ast.parse(text)
+    inner = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    names = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and id(node) not in inner:
+            names.add(_resolve(node))
+        elif isinstance(node, ast.Subscript) and ast.unparse(node.value) == FOUND:
+            if isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
+                names.add(f"{PROPERTIES}[{node.slice.value!r}]")
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("cupy"):
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return names - {""}
+
+
+def _resolve(node: ast.Attribute) -> str:
+    path: list[str] = []
+    rest: ast.expr = node
+    while isinstance(rest, ast.Attribute):
+        path.insert(0, rest.attr)
+        rest = rest.value
+        root = ROOTS.get(ast.unparse(rest))
+        if root == "cupy.ndarray":
+            path = path[:1]  # the rest belongs to what the attribute gives
+        if root:
+            return ".".join([root, *path])
+    return ""
+
+
+def offered_by_the_stand_in() -> set[str]:
+    """All names that the stand-in has."""
+    from .array import Array
+    from .module import RawKernel, RawModule
+    from .package import Pool, Stream, make_package
+
+    package = make_package(Machine())
+    names = {
+        f"{module.__name__}.{name}"
+        for module in package.values()
+        for name in vars(module)
+        if not name.startswith("_") or name == "__version__"
+    }
+    for kind, home in (
+        (Array, "cupy.ndarray"),
+        (RawKernel, "cupy.RawKernel"),
+        (RawModule, "cupy.RawModule"),
+        (Pool, "cupy.cuda.MemoryPool"),
+        (Stream, "cupy.cuda.Stream"),
+    ):
+        names |= {f"{home}.{name}" for name in vars(kind) if not name.startswith("_")}
+    properties = package["cupy.cuda.runtime"].getDeviceProperties(0)
+    return names | {f"{PROPERTIES}[{key!r}]" for key in properties}
+
+
+def recorded() -> set[str]:
+    """All names that are known to exist."""
+    return {line for line in RECORD.read_text().splitlines() if not line.startswith("#")}
+
+
+def real_cupy() -> ModuleType | None:
+    """The CuPy that is installed, or None."""
+    if importlib.util.find_spec("cupy") is None:
+        return None
+    return importlib.import_module("cupy")
+
+
+def missing_in_cupy(names: set[str]) -> set[str]:
+    """Those names that the installed CuPy lacks."""
+    return {name for name in names if not _exists(name)}
+
+
+def _exists(name: str) -> bool:
+    path, _, key = name.partition("[")
+    found: Any = real_cupy()
+    for part in path.split(".")[1:]:
+        if not hasattr(found, part):
+            return False
+        found = getattr(found, part)
+    if not key:
+        return True
+    compiled = Path(sys.modules["cupy_backends.cuda.api.runtime"].__file__ or "")
+    return key.strip("]'").encode() in compiled.read_bytes()
+
+
+def main() -> None:
+    cupy = real_cupy()
+    if cupy is None:
+        sys.exit("Install CuPy first: pip install 'evonet-gpu[cuda13]'.")
+    names = used_by_the_package() | offered_by_the_stand_in()
+    missing = missing_in_cupy(names)
+    if missing:
+        sys.exit(f"CuPy {cupy.__version__} has no {', '.join(sorted(missing))}")
+    lines = [f"# Found in CuPy {cupy.__version__}", *sorted(names)]
+    RECORD.write_text("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()
