@@ -153,4 +153,5 @@ def _import_gymnasium() -> ModuleType:
         raise OptionError(
             "gym: tasks need Gymnasium. Install it with: pip install 'evonet-gpu[gym]'"
         ) from None
-    return gymnasium
+    module: ModuleType = gymnasium
+    return module
