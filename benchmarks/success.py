@@ -4,8 +4,7 @@
 
 Every task runs with its shipped config, once per seed. A run has solved its task only if the
 champion also does so in 100 fresh episodes, which no generation has seen; a pole must stand for
-100,000 steps. The budget is what the config allows, pop_size times generations; xor, which has the
-settings of neat-python's example, gets 1,000 generations, because a run in ten needs more than 300.
+100,000 steps. The budget is what the config allows: pop_size times generations.
 """
 
 from __future__ import annotations
@@ -21,7 +20,6 @@ from evonet.resources import resource_folder
 from evonet.tasks import Control, Task, task_from_config
 
 TASKS = ("xor", "cartpole", "acrobot", "mountain_car", "double_pole")
-GENERATIONS = {"xor": 1000}
 FRESH_SEED = 2**63  # beyond every seed that evolution gives to a task
 
 
@@ -45,8 +43,7 @@ def holds(task: Task, best: evonet.Best) -> bool:
 
 
 def load_config(name: str) -> evonet.Config:
-    config = evonet.Config.load(resource_folder("configs") / f"{name}.toml")
-    return config.replace({"run.generations": GENERATIONS.get(name, config.run.generations)})
+    return evonet.Config.load(resource_folder("configs") / f"{name}.toml")
 
 
 def attempt(name: str, seed: int) -> Attempt:
