@@ -9,6 +9,8 @@ Evolving them:
 Watching and keeping a run:
     Callback, GenerationRecord, CheckpointSaver, MetricsWriter, Progress,
     save_champion, load_champion
+A run with a folder of its own:
+    start_run, resume_run, RunFolder
 Errors:
     EvonetError and its children, drawn as a tree in evonet.errors
 """
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
         FitnessError,
         GenomeError,
         OptionError,
+        RunFolderError,
         ShapeError,
         UnknownFunctionError,
     )
@@ -44,6 +47,8 @@ if TYPE_CHECKING:
     from evonet.genome import Genome
     from evonet.network import Network, compile
     from evonet.population import Population
+    from evonet.run.folder import RunFolder
+    from evonet.run.run import resume_run, start_run
     from evonet.schedule import Schedule, build_schedule
 
 __version__ = "0.1.0"
@@ -73,6 +78,8 @@ _HOME = {
     "Population": "population",
     "Progress": "evolution.callbacks",
     "Result": "evolution.hooks",
+    "RunFolder": "run.folder",
+    "RunFolderError": "errors",
     "Schedule": "schedule",
     "ShapeError": "errors",
     "UnknownFunctionError": "errors",
@@ -80,7 +87,9 @@ _HOME = {
     "compile": "network",
     "evolve": "evolution.loop",
     "load_champion": "champion",
+    "resume_run": "run.run",
     "save_champion": "champion",
+    "start_run": "run.run",
 }
 
 __all__ = [
@@ -107,6 +116,8 @@ __all__ = [
     "Population",
     "Progress",
     "Result",
+    "RunFolder",
+    "RunFolderError",
     "Schedule",
     "ShapeError",
     "UnknownFunctionError",
@@ -114,7 +125,9 @@ __all__ = [
     "compile",
     "evolve",
     "load_champion",
+    "resume_run",
     "save_champion",
+    "start_run",
 ]
 
 

@@ -1,0 +1,172 @@
+"""What `evolve` and `resume` say while they run, and at the end."""
+
+from __future__ import annotations
+
+import shlex
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import TYPE_CHECKING
+
+import click
+
+from evonet.cli.app import Exit, describe
+from evonet.errors import EvonetError
+from evonet.evolution.callbacks import Progress
+from evonet.evolution.hooks import Callback, Result, Run
+from evonet.run.folder import RunFolder
+
+if TYPE_CHECKING:
+    from evonet.evolution.neat import NEAT
+
+
+class Watch:
+    """Accompanies a run from the first line to the last.
+
+    Attributes:
+        callbacks: What the run has to call.
+    """
+
+    def __init__(self, home: RunFolder, name: str, quiet: bool) -> None:
+        """Says nothing yet.
+
+        Args:
+            home: The run's folder.
+            name: What the run is called.
+            quiet: Whether to say nothing as long as all goes well.
+        """
+        self._home = home
+        self._quiet = quiet
+        self._begun = _Begun()
+        self.callbacks: list[Callback] = [self._begun]
+        if not quiet:
+            self.callbacks += [_FirstLine(home, name), Progress()]
+
+    def over(self, run: Callable[[], Result]) -> int:
+        """Lets a run happen, then writes its report and says how it ended.
+
+        Args:
+            run: Does it.
+
+        Returns:
+            What the process should end with.
+
+        Raises:
+            EvonetError: As the run raises it.
+            OSError: As the run raises it, but with the way to go on.
+        """
+        try:
+            with _terminable():
+                result = run()
+        except KeyboardInterrupt:
+            if self._begun.run is None:
+                raise
+            self._say_interrupted(self._begun.run.neat)
+            return Exit.INTERRUPTED
+        except OSError as error:
+            if self._begun.run is None or isinstance(error, EvonetError):
+                raise
+            raise EvonetError(
+                f"{self._home.path}: cannot be written to: {describe(error)} What was saved before "
+                f"is still there; once this is solved, go on with: {self._resume_command}"
+            ) from error
+        written = self._write_report()
+        if not self._quiet:
+            self._say_done(result, written)
+        return Exit.DONE
+
+    @property
+    def _resume_command(self) -> str:
+        return f"evonet resume {shlex.quote(str(self._home.path))}"
+
+    def _write_report(self) -> bool:
+        """Writes the page; a run is not spoilt by a page that cannot be written."""
+        from evonet.report import write_report
+
+        try:
+            write_report(self._home)
+        except (EvonetError, OSError) as error:
+            reason = describe(error) if isinstance(error, OSError) else str(error)
+            click.echo(f"evonet: warning: no report was written: {reason}", err=True)
+            return False
+        return True
+
+    def _say_interrupted(self, neat: NEAT) -> None:
+        done = neat.generation + (neat.state.fitness is not None)
+        click.echo(
+            f"\nevonet: interrupted after {done} generations, which are saved. "
+            f"Go on with: {self._resume_command}",
+            err=True,
+        )
+
+    def _say_done(self, result: Result, written: bool) -> None:
+        best, config = result.best, result.neat.config
+        if best is None:
+            click.echo("no generation was to be done")
+            return
+        threshold = config.neat.fitness_threshold
+        if result.solved:
+            verdict = click.style("solved", fg="green", bold=True)
+            line = f"{verdict} in generation {result.generation}"
+        else:
+            line = f"not solved after {result.generation + 1} generations"
+            if threshold is None:
+                line = f"done after {result.generation + 1} generations"
+        goal = "" if threshold is None else f" (threshold {threshold:g})"
+        click.echo(
+            f"{line}: best fitness {best.fitness:g}{goal}, {result.evaluations:,} evaluations, "
+            f"{result.seconds:.1f} s"
+        )
+        if not result.solved and threshold is not None:
+            more = 2 * max(1, config.run.generations)
+            click.echo(f"  go on     {self._resume_command} --generations {more}")
+        click.echo(f"  champion  {self._home.champion}")
+        if written:
+            click.echo(f"  report    {self._home.report}")
+
+
+class _Begun(Callback):
+    """Remembers whether the run has begun, so that there is something to resume."""
+
+    run: Run | None = None
+
+    def on_start(self, run: Run) -> None:
+        self.run = run
+
+
+class _FirstLine(Callback):
+    """Says what is about to happen."""
+
+    def __init__(self, home: RunFolder, name: str) -> None:
+        self._home = home
+        self._name = name
+
+    def on_start(self, run: Run) -> None:
+        from evonet.backends import resolve_backend
+
+        neat = run.neat
+        backend = resolve_backend(neat.backend).name
+        again = f", from generation {run.first_generation}" if run.resumed_from else ""
+        click.echo(
+            f"{self._name}: {neat.config.neat.pop_size} genomes on backend {backend}, "
+            f"seed {neat.seed}{again}, into {self._home.path}"
+        )
+
+
+@contextmanager
+def _terminable() -> Iterator[None]:
+    """Makes a polite kill save everything, as Ctrl-C does."""
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    try:
+        before = signal.signal(signal.SIGTERM, interrupt)
+    except ValueError:  # not the main thread, where signals are none of our business
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

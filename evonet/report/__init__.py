@@ -1,0 +1,3 @@
+"""The page about a run."""
+from evonet.run.folder import RunFolder
+def write_report(home: RunFolder) -> None: ...
