@@ -1,0 +1,282 @@
+"""Puts the page about a run together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from evonet.atomic_file import open_atomic
+from evonet.champion import Champion, read_champion
+from evonet.config import Config
+from evonet.controls import CONTROL_IDS
+from evonet.errors import RunFolderError
+from evonet.evolution.loop import task_seed
+from evonet.report.charts import HUES, Band, Line, area_chart, line_chart
+from evonet.report.episode import Episode, record_episode
+from evonet.report.family import draw_family
+from evonet.report.history import PHASES, History, read_history
+from evonet.report.layout import Layout, lay_out
+from evonet.report.markup import data, items, short, text
+from evonet.report.names import pin_names
+from evonet.report.network import draw_network
+from evonet.report.scenes import HEIGHT, WIDTH, make_scene
+from evonet.run.folder import RunFolder
+from evonet.run.improvements import Improvement, read_improvements
+
+ASSETS: Final = Path(__file__).parent
+# Nodes of larger networks are not lit up while the episode plays.
+MOST_LIT_VALUES: Final = 150_000
+
+
+def write_report(home: RunFolder) -> None:
+    """Writes report.html from the other files of a run.
+
+    Args:
+        home: The folder of a run with at least one generation.
+
+    Raises:
+        RunFolderError: No generation is done yet, or there is no run.
+        EvonetError: A file of the run is damaged.
+        OSError: A file cannot be read, or the page not be written.
+    """
+    page = render_report(home)
+    with open_atomic(home.report) as file:
+        file.write(page.encode())
+
+
+def render_report(home: RunFolder) -> str:
+    """Makes the page as text; see `write_report`."""
+    home.check()
+    if not home.metrics.is_file() or not home.champion.is_file():
+        raise RunFolderError(f"{home.path}: no generation is done yet, so there is no report.")
+    config = Config.load(home.config)
+    history = read_history(home.metrics)
+    if len(history) == 0:
+        raise RunFolderError(f"{home.path}: no generation is done yet, so there is no report.")
+    champion = read_champion(home.champion)
+    line = read_improvements(home.improvements) if home.improvements.is_file() else []
+    name = config.task.get("name", home.path.resolve().name)
+    population = champion.population
+    names = pin_names(name, population.num_inputs, population.num_outputs)
+    layout = lay_out(population)
+    episode = _episode(champion, config)
+    return items(
+        [
+            "<!doctype html>",
+            f'<html lang="en"><head><meta charset="utf-8"><title>{text(name)} · evonet</title>',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            # An icon of its own, so that no browser goes looking for one.
+            '<link rel="icon" href="data:,">',
+            f"<style>{_asset('page.css')}</style></head><body>",
+            _header(home, str(name), config, history, champion, layout),
+            '<section class="champion">',
+            _network(layout, names, champion),
+            "" if episode is None else _film(episode),
+            "</section>",
+            '<section class="charts">',
+            *_charts(config, history, line),
+            "</section>",
+            _family(line, names, champion),
+            f'<details class="card"><summary>config.toml</summary><pre>{text(config.to_toml())}'
+            "</pre></details>",
+            '<div id="tip" hidden></div>',
+            f"<script>{_asset('page.js')}</script>",
+            "</body></html>",
+            "",
+        ]
+    )
+
+
+def _asset(name: str) -> str:
+    return (ASSETS / name).read_text(encoding="utf-8")
+
+
+def _header(
+    home: RunFolder,
+    name: str,
+    config: Config,
+    history: History,
+    champion: Champion,
+    layout: Layout,
+) -> str:
+    threshold = config.neat.fitness_threshold
+    fitness = champion.fitness or 0.0
+    lower = config.neat.fitness_criterion == "min"
+    solved = threshold is not None and (fitness <= threshold if lower else fitness >= threshold)
+    verdict = "" if threshold is None else "solved" if solved else "not solved yet"
+    seconds = float(sum(history[f"seconds.{phase}"].sum() for phase in PHASES))
+    evaluations = int(history["evaluations"][-1])
+    hidden = sum(spot.key >= layout.num_outputs for spot in layout.spots)
+    tiles = [
+        ("best fitness", short(fitness), f"found in generation {champion.generation}"),
+        ("generations", f"{int(history['generation'][-1]) + 1:,}", f"{seconds:.2f} s of work"),
+        ("evaluations", f"{evaluations:,}", f"{short(evaluations / max(seconds, 1e-9))} per second"),
+        (
+            "champion",
+            f"{hidden} hidden, {len(layout.links)} links",
+            f"{layout.depth} level{'s' if layout.depth != 1 else ''} of computation",
+        ),
+        ("species", str(int(history["num_species"][-1])), "in the last generation"),
+    ]
+    shown = "".join(
+        f'<div class="tile"><span>{text(title)}</span><b>{text(value)}</b><i>{text(note)}</i></div>'
+        for title, value, note in tiles
+    )
+    badge = f'<em class="{"good" if solved else "open"}">{verdict}</em>' if verdict else ""
+    return items(
+        [
+            f"<header><h1>{text(name)}{badge}</h1>",
+            f"<p>{text(home.path.resolve().name)} · {config.neat.pop_size} genomes · seed "
+            f"{champion.seed} · evolved by evonet</p>",
+            f'<div class="tiles">{shown}</div></header>',
+        ]
+    )
+
+
+def _network(layout: Layout, names: dict[int, str], champion: Champion) -> str:
+    population = champion.population
+    enabled = int(np.count_nonzero(population.enabled))
+    left_out = population.num_connections - enabled
+    idle = enabled - len(layout.links)
+    notes = [f"{left_out} disabled"] if left_out else []
+    notes += [f"{idle} without effect"] if idle else []
+    note = f" Not drawn: {', '.join(notes)} connections." if notes else ""
+    return items(
+        [
+            '<div class="card"><h2>The champion\'s network</h2>',
+            draw_network(layout, names),
+            '<p class="note"><i class="swatch positive"></i>excites <i class="swatch negative"></i>'
+            f"inhibits; width is weight. Each level is computed at once.{note}</p></div>",
+        ]
+    )
+
+
+def _episode(champion: Champion, config: Config) -> Episode | None:
+    """Replays the first episode that the champion was scored by, if the task can be replayed."""
+    name, limit = config.task.get("name"), config.task.get("max_steps")
+    if name not in CONTROL_IDS or champion.seed is None or champion.generation is None:
+        return None
+    seed = task_seed(champion.seed, champion.generation)
+    steps = limit if isinstance(limit, int) else None
+    return record_episode(champion.population, str(name), seed, steps)
+
+
+def _film(episode: Episode) -> str:
+    scene = make_scene(episode)
+    parts = "".join(f'<g class="part">{part.shapes}</g>' for part in scene.parts)
+    lit = np.clip(np.nan_to_num(episode.values), -1, 1)
+    lights = np.rint(lit * 100).astype(int).tolist() if lit.size <= MOST_LIT_VALUES else []
+    film = {
+        "rate": scene.steps_per_second,
+        "parts": [np.round(part.places, 2).tolist() for part in scene.parts],
+        "lights": lights,
+    }
+    outcome = "it ended by itself" if episode.ended else "it lasted as long as it may"
+    if not episode.ended and len(episode) == len(episode.outputs) >= 1000:
+        outcome = "the beginning of a longer one"
+    return items(
+        [
+            '<div class="card film"><h2>An episode of its life</h2>',
+            f'<svg class="scene" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="episode">',
+            scene.backdrop,
+            parts,
+            "</svg>",
+            '<div class="controls"><button id="play" aria-label="play or pause">❚❚</button>'
+            f'<input id="step" type="range" min="0" max="{len(episode)}" value="0" '
+            'aria-label="step"><output id="now">0</output></div>',
+            f'<p class="note">Return {short(episode.total)} in {len(episode)} steps: {outcome}. '
+            "It is one of those that made its fitness. Nodes above light up with their values.</p>",
+            f'<script type="application/json" id="film">{data(film)}</script></div>',
+        ]
+    )
+
+
+def _charts(config: Config, history: History, line: list[Improvement]) -> list[str]:
+    x = history.generation
+    return [
+        _fitness_chart(config, history, line),
+        area_chart("Species", x, _species(history), legend=False),
+        line_chart(
+            "Complexity",
+            x,
+            [
+                Line("connections, mean", history.mean("mean_connections"), "c1", dashed=True),
+                Line("nodes, mean", history.mean("mean_nodes"), "c3", dashed=True),
+                Line("connections, best", history.last("best_connections"), "c1"),
+                Line("nodes, best", history.last("best_nodes"), "c3"),
+            ],
+        ),
+        _phases_chart(history),
+        line_chart(
+            "Evaluations per second",
+            x,
+            [Line("evaluations/s", history.mean("evaluations_per_second"), "c4")],
+            limits=(0.0, float(history.mean("evaluations_per_second").max())),
+        ),
+    ]
+
+
+def _fitness_chart(config: Config, history: History, line: list[Improvement]) -> str:
+    lower = config.neat.fitness_criterion == "min"
+    best = history.extreme("best", largest=not lower)
+    mean, std = history.mean("mean"), history.mean("std")
+    low = np.maximum(mean - std, history.extreme("min", largest=False))
+    high = np.minimum(mean + std, history.extreme("max", largest=True))
+    threshold = config.neat.fitness_threshold
+    # A few hopeless genomes must not squeeze the rest into a line.
+    ends = [best.min(), best.max(), *np.quantile(mean, [0.05, 0.95]), np.quantile(low, 0.2)]
+    if threshold is not None:
+        span = max(ends) - min(ends)
+        if min(ends) - span <= threshold <= max(ends) + span:
+            ends.append(threshold)
+    return line_chart(
+        "Fitness",
+        history.generation,
+        [Line("mean", mean, "c2"), Line("best", best, "c1")],
+        [Band("± deviation", low, high, "c2")],
+        limits=(float(min(ends)), float(max(ends))),
+        rule=None if threshold is None else (threshold, f"solved at {threshold:g}"),
+        marks=[
+            (i.generation, i.fitness, f"generation {i.generation}: {i.fitness:g}") for i in line
+        ],
+        width=1152,
+    )
+
+
+def _species(history: History) -> list[Line]:
+    return [
+        Line(f"species {key}" if key else "others", sizes, f"h{key % HUES}" if key else "other")
+        for key, sizes in history.species_sizes().items()
+    ]
+
+
+def _phases_chart(history: History) -> str:
+    totals = {phase: float(history[f"seconds.{phase}"].sum()) for phase in PHASES}
+    whole = sum(totals.values()) or 1.0
+    words = {"ask": "breed", "compile": "compile", "evaluate": "evaluate", "tell": "tell"}
+    layers = [
+        Line(
+            f"{words[phase]} {totals[phase] / whole:.0%}",
+            1e3 * history.mean(f"seconds.{phase}"),
+            f"c{number}",
+        )
+        for phase, number in (("evaluate", 1), ("ask", 3), ("compile", 4), ("tell", 5))
+    ]
+    return area_chart("Milliseconds per generation", history.generation, layers)
+
+
+def _family(line: list[Improvement], names: dict[int, str], champion: Champion) -> str:
+    if not line:
+        return ""
+    population = champion.population
+    return items(
+        [
+            '<section class="card"><h2>How it came about</h2>',
+            '<p class="note">Each row is a genome that beat all before it, with what set it apart '
+            "from the one above. That one need not be its parent.</p>",
+            draw_family(line, names, population.num_inputs, population.num_outputs),
+            "</section>",
+        ]
+    )
