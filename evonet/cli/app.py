@@ -127,7 +127,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def describe(error: OSError) -> str:
     """Says what the system refused, and where."""
-    where = f"{os.fspath(error.filename)}: " if isinstance(error.filename, (str, bytes)) else ""
+    where = f"{os.fsdecode(error.filename)}: " if error.filename is not None else ""
     return f"{where}{error.strerror or error}."
 
 

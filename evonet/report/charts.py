@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from evonet.report.history import Floats
 from evonet.report.markup import area, data, items, path, short, text
@@ -58,44 +60,58 @@ class Frame:
 
     Attributes:
         x: Generations to places.
-        y: Values to places.
+        y: Values to places, or their logarithms.
         width: Of the drawing.
+        log: Whether the y axis is logarithmic.
     """
 
     x: Scale
     y: Scale
     width: int
+    log: bool = False
 
     @classmethod
-    def around(cls, x: Floats, low: float, high: float, width: int) -> Frame:
+    def around(cls, x: Floats, low: float, high: float, width: int, log: bool = False) -> Frame:
         """Leaves room for labels around generations [K] and values from low to high."""
         first, last = float(x[0]), float(x[-1])
         if first == last:
             first, last = first - 0.5, last + 0.5
         return cls(
-            Scale(first, last, LEFT, width - RIGHT), Scale(low, high, HEIGHT - BOTTOM, TOP), width
+            Scale(first, last, LEFT, width - RIGHT),
+            Scale(low, high, HEIGHT - BOTTOM, TOP),
+            width,
+            log,
         )
+
+    def height(self, values: npt.ArrayLike) -> Floats:
+        """The places of values along the y axis; those not above 0 fall off a logarithmic one."""
+        if self.log:
+            values = np.log10(np.maximum(values, 10.0 ** (self.y.low - 1.0)))
+        return self.y(values)
 
     def axes(self) -> list[str]:
         """Lines across the chart, and numbers along it."""
         right, bottom = self.width - RIGHT, HEIGHT - BOTTOM
         parts = []
         for value in ticks(self.y.low, self.y.high, 4):
+            if self.log and value != round(value):
+                continue
             y = self.y.at(value)
             parts.append(
                 f'<line class="grid" x1="{LEFT}" x2="{right}" y1="{y:.1f}" y2="{y:.1f}"/>'
                 f'<text class="tick" x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">'
-                f"{short(value)}</text>"
+                f"{short(10.0**value if self.log else value)}</text>"
             )
         for value in ticks(self.x.low, self.x.high, self.width // 90):
             if value != int(value):
                 continue
+            first = value == self.x.low
             parts.append(
                 f'<text class="tick" x="{self.x.at(value):.1f}" y="{bottom + 18}" '
-                f'text-anchor="middle">{int(value)}</text>'
+                f'text-anchor="{"start" if first else "middle"}">'
+                f"{'generation ' if first else ''}{int(value)}</text>"
             )
         return parts
-
 
     def clipped(self, parts: Sequence[str]) -> list[str]:
         """Cuts off what would lie beyond the axes, but leaves room for the ends of lines."""
@@ -116,6 +132,7 @@ def line_chart(
     bands: Sequence[Band] = (),
     *,
     limits: tuple[float, float] | None = None,
+    log: bool = False,
     rule: tuple[float, str] | None = None,
     marks: Sequence[tuple[float, float, str]] = (),
     width: int = 560,
@@ -128,6 +145,7 @@ def line_chart(
         lines: Drawn in this order.
         bands: Drawn below them.
         limits: The least and greatest value shown; None for those of lines and bands.
+        log: Whether the y axis is logarithmic; limits must be above 0.
         rule: A value to mark all across the chart, and what it says.
         marks: Generation, value and explanation of points to mark.
         width: Of the drawing.
@@ -135,17 +153,19 @@ def line_chart(
     if limits is None:
         shown = [line.values for line in lines] + [v for b in bands for v in (b.low, b.high)]
         limits = min(v.min() for v in shown), max(v.max() for v in shown)
-    frame = Frame.around(x, *room(*limits), width)
+    if log:
+        limits = math.log10(limits[0]), math.log10(limits[1])
+    frame = Frame.around(x, *room(*limits), width, log)
     place = frame.x(x)
     parts = []
     for band in bands:
-        shape = area(place, frame.y(band.low), frame.y(band.high))
+        shape = area(place, frame.height(band.low), frame.height(band.high))
         parts.append(f'<path class="band {band.hue}" d="{shape}"/>')
     if rule is not None:
         parts += _rule(frame, *rule)
     for line in lines:
         style = f"line {line.hue}" + (" dashed" if line.dashed else "")
-        places = frame.y(line.values)
+        places = frame.height(line.values)
         if len(x) == 1:
             parts.append(f'<circle class="dot {line.hue}" cx="{place[0]:.1f}" '
                          f'cy="{places[0]:.1f}" r="4"/>')  # fmt: skip
@@ -154,7 +174,7 @@ def line_chart(
     for generation, value, says in marks:
         parts.append(
             f'<circle class="mark" cx="{frame.x.at(generation):.1f}" '
-            f'cy="{frame.y.at(value):.1f}" r="3.2"><title>{text(says)}</title></circle>'
+            f'cy="{float(frame.height(value)):.1f}" r="3.2"><title>{text(says)}</title></circle>'
         )
     legend = [(line.name, line.hue, "dashed" if line.dashed else "solid") for line in lines]
     legend += [(band.name, band.hue, "box") for band in bands]
@@ -164,14 +184,13 @@ def line_chart(
 
 
 def _rule(frame: Frame, value: float, says: str) -> list[str]:
-    if not frame.y.low <= value <= frame.y.high:
+    y = float(frame.height(value))
+    if not TOP <= y <= HEIGHT - BOTTOM:
         return []
-    y = frame.y.at(value)
     right = frame.width - RIGHT
     return [
         f'<line class="rule" x1="{LEFT}" x2="{right}" y1="{y:.1f}" y2="{y:.1f}"/>',
-        f'<text class="rule-label" x="{right}" y="{y - 5:.1f}" text-anchor="end">'
-        f"{text(says)}</text>",
+        f'<text class="rule-label" x="{LEFT + 4}" y="{y - 5:.1f}">{text(says)}</text>',
     ]
 
 
@@ -249,7 +268,7 @@ def _figure(
     return items(
         [
             '<figure class="chart">',
-            f"<figcaption><b>{text(title)}</b>{keys}</figcaption>",
+            f'<figcaption><b>{text(title)}</b><span class="keys">{keys}</span></figcaption>',
             f'<svg viewBox="0 0 {frame.width} {HEIGHT}" role="img" aria-label="{text(title)}">',
             *frame.axes(),
             *frame.clipped(parts),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -49,7 +49,8 @@ class Episode:
             held: Floats = np.clip(np.nan_to_num(self.outputs[:, 0], nan=1.0), -1.0, 1.0)
             return held
         known = np.where(np.isnan(self.outputs), -np.inf, self.outputs)
-        return np.argmax(known, axis=1) * 2.0 / (count - 1) - 1.0
+        chosen: Floats = np.argmax(known, axis=1) * 2.0 / (count - 1) - 1.0
+        return chosen
 
 
 def record_episode(
@@ -70,7 +71,7 @@ def record_episode(
     limit = find_control(control).max_steps if max_steps is None else max_steps
     schedule = build_schedule(population)
     state = reference_control.reset(control, seed, np.array([0]), schedule.dtype)
-    states, values, outputs = [state[:, 0]], [], []
+    states, values, outputs = [state[:, 0]], list[Any](), list[Any]()
     total = schedule.dtype.type(0)
     ended = False
     while not ended and len(outputs) < min(limit, MOST_STEPS):

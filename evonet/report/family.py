@@ -35,7 +35,7 @@ def changes(before: Improvement, after: Improvement, names: Mapping[int, str]) -
 
     Args:
         before: One genome.
-        after: Another of the same run, so that equal innovations are equal genes.
+        after: Another of the same run, so that equal keys are equal nodes.
         names: Of inputs and outputs, by key.
     """
 
@@ -44,19 +44,21 @@ def changes(before: Improvement, after: Improvement, names: Mapping[int, str]) -
 
     found = [Change("added", name(k)) for k in after.nodes if k not in before.nodes]
     found += [Change("removed", name(k)) for k in before.nodes if k not in after.nodes]
-    for mine, theirs, kind in ((after, before, "added"), (before, after, "removed")):
-        for innovation, (source, target, _, _) in mine.connections.items():
-            if innovation not in theirs.connections:
-                found.append(Change(kind, f"{name(source)} → {name(target)}"))
+    # By what they connect: the same link invented twice is the same to whoever looks at it.
+    links, old_links = _by_ends(after), _by_ends(before)
+    for mine, theirs, kind in ((links, old_links, "added"), (old_links, links, "removed")):
+        found += [
+            Change(kind, f"{name(source)} → {name(target)}")
+            for source, target in mine
+            if (source, target) not in theirs
+        ]
     moved: list[tuple[float, str]] = []
-    for innovation, (source, target, weight, enabled) in after.connections.items():
-        old = before.connections.get(innovation)
-        if old is None:
-            continue
-        link = f"{name(source)} → {name(target)}"
-        if old[3] != enabled:
-            found.append(Change("added" if enabled else "removed", f"{link} switched"))
-        moved.append((weight - old[2], link))
+    for ends in [ends for ends in links if ends in old_links]:
+        (weight, enabled), (old_weight, old_enabled) = links[ends], old_links[ends]
+        link = f"{name(ends[0])} → {name(ends[1])}"
+        if old_enabled != enabled:
+            found.append(Change("changed", f"{link} switched {'on' if enabled else 'off'}"))
+        moved.append((weight - old_weight, link))
     for key, (bias, response, *functions) in after.nodes.items():
         if key not in before.nodes:
             continue
@@ -68,6 +70,11 @@ def changes(before: Improvement, after: Improvement, names: Mapping[int, str]) -
         moved.append((response - old_response, f"response of {name(key)}"))
     found += _moved([row for row in moved if row[0] != 0])
     return found
+
+
+def _by_ends(genome: Improvement) -> dict[tuple[int, int], tuple[float, bool]]:
+    """Weight and whether enabled of each connection, by source and target."""
+    return {(s, t): (weight, enabled) for s, t, weight, enabled in genome.connections.values()}
 
 
 def _moved(moved: Sequence[tuple[float, str]]) -> Iterator[Change]:

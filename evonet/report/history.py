@@ -62,7 +62,8 @@ class History:
         """[K] the mean of a column over the generations of each point."""
         starts = np.append(0, self.ends[:-1] + 1)
         totals: Floats = np.add.reduceat(self[name], starts)
-        return totals / (self.ends - starts + 1)
+        means: Floats = totals / (self.ends - starts + 1)
+        return means
 
     def extreme(self, name: str, largest: bool) -> Floats:
         """[K] the largest or smallest of a column over the generations of each point."""

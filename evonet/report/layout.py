@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -13,6 +14,8 @@ from evonet.schedule import Schedule, build_schedule
 
 # Passes over the columns, each of which moves nodes nearer to their neighbours.
 SWEEPS: Final = 8
+# With more links than this there is no way around anything.
+MOST_BENT_LINKS: Final = 150
 
 
 class Spot(NamedTuple):
@@ -40,11 +43,13 @@ class Link(NamedTuple):
         source: Position of the spot that it begins at.
         target: Position of the spot that it ends at.
         weight: Of the connection.
+        bends: The rows at which it passes the levels between, so that it avoids their nodes.
     """
 
     source: int
     target: int
     weight: float
+    bends: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -82,34 +87,44 @@ def lay_out(population: Population) -> Layout:
     for number, (begin, end) in enumerate(zip([0, *ends], ends, strict=False), 1):
         level += [number] * (end - begin)
     readers = np.repeat(np.arange(schedule.num_nodes), np.diff(schedule.edge_start)) + num_inputs
-    links = [
-        Link(source, target, weight)
-        for source, target, weight in zip(
-            schedule.source.tolist(), readers.tolist(), schedule.weight.tolist(), strict=True
-        )
-    ]
+    ends_of = list(zip(schedule.source.tolist(), readers.tolist(), strict=True))
     columns: list[list[int]] = [[] for _ in range(len(ends) + 1)]
     for spot, number in enumerate(level):
         columns[number].append(spot)
-    row = _arrange(columns, links, len(level))
+    tallest = max(map(len, columns))
+
+    # A link past a level gets a stand-in there, which takes part in the arrangement.
+    chains = [[source, target] for source, target in ends_of]
+    count = len(level)
+    if len(chains) <= MOST_BENT_LINKS:
+        for chain in chains:
+            for number in range(level[chain[0]] + 1, level[chain[-1]]):
+                columns[number].append(count)
+                chain.insert(-1, count)
+                count += 1
+    row = _arrange(columns, chains, count)
     return Layout(
         spots=[
             Spot(_key(schedule, spot), spot, number, row[spot], _formula(schedule, spot))
             for spot, number in enumerate(level)
         ],
-        links=links,
+        links=[
+            Link(chain[0], chain[-1], weight, tuple(row[spot] for spot in chain[1:-1]))
+            for chain, weight in zip(chains, schedule.weight.tolist(), strict=True)
+        ],
         depth=len(ends),
-        tallest=max(map(len, columns)),
+        tallest=max(tallest, *(len(column) * 2 // 3 for column in columns)),
         num_outputs=schedule.num_outputs,
     )
 
 
-def _arrange(columns: list[list[int]], links: list[Link], count: int) -> list[float]:
+def _arrange(columns: list[list[int]], chains: list[list[int]], count: int) -> list[float]:
     """Orders each column but the inputs by the mean row of neighbours, back and forth."""
     neighbours: list[list[int]] = [[] for _ in range(count)]
-    for source, target, _ in links:
-        neighbours[source].append(target)
-        neighbours[target].append(source)
+    for chain in chains:
+        for source, target in pairwise(chain):
+            neighbours[source].append(target)
+            neighbours[target].append(source)
     row = [0.5] * count
     for column in columns:
         _space(column, row)

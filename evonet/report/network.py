@@ -2,15 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
 
-from evonet.report.layout import Layout, Spot
+from evonet.report.layout import Layout, Link, Spot
 from evonet.report.markup import items, text
 
 # The strongest links of a larger network are drawn; more would be a blot, and megabytes.
 MOST_LINKS: Final = 1500
-RADIUS: Final = 13.0
+
+
+class _Canvas(NamedTuple):
+    """Turns levels and rows into places.
+
+    Attributes:
+        left: Where the inputs are.
+        top: The upper end of rows.
+        across: From the inputs to the last level.
+        down: From the upper end of rows to the lower.
+        depth: Levels besides the inputs.
+    """
+
+    left: float
+    top: float
+    across: float
+    down: float
+    depth: int
+
+    def at(self, level: int, row: float) -> tuple[float, float]:
+        return self.left + self.across * level / max(1, self.depth), self.top + self.down * row
+
+    def curve(self, layout: Layout, link: Link) -> str:
+        """A path that leaves and enters every level straight ahead."""
+        begin, end = layout.spots[link.source], layout.spots[link.target]
+        rows = [begin.row, *link.bends, end.row]
+        levels = range(begin.level, end.level + 1)
+        if not link.bends:
+            levels = range(begin.level, end.level + 1, end.level - begin.level)
+        x, y = self.at(begin.level, begin.row)
+        pieces = [f"M{x:.1f},{y:.1f}"]
+        for level, row in zip(levels[1:], rows[1:], strict=True):
+            to_x, to_y = self.at(level, row)
+            middle = (x + to_x) / 2
+            pieces.append(f"C{middle:.1f},{y:.1f} {middle:.1f},{to_y:.1f} {to_x:.1f},{to_y:.1f}")
+            x, y = to_x, to_y
+        return "".join(pieces)
 
 
 def draw_network(layout: Layout, names: Mapping[int, str], *, standalone: bool = False) -> str:
@@ -21,24 +57,17 @@ def draw_network(layout: Layout, names: Mapping[int, str], *, standalone: bool =
         names: Of inputs and outputs, by key.
         standalone: Whether the SVG is a file of its own, with colours of its own.
     """
-    longest = max((len(names.get(spot.key, "")) for spot in layout.spots), default=0)
-    margin = 34.0 + 6.2 * min(longest, 24)
-    width = max(420.0, 2 * margin + 110.0 * layout.depth)
     crowded = layout.tallest > 24
-    step = 34.0 if not crowded else 20.0
-    height = max(190.0, 40.0 + step * 1.25 * layout.tallest)
-    radius = RADIUS if not crowded else 6.0
-    place = {
-        spot.slot: (
-            margin + (width - 2 * margin) * spot.level / max(1, layout.depth),
-            26.0 + (height - 40.0) * spot.row,
-        )
-        for spot in layout.spots
-    }
-    parts = _columns(layout, width, height, margin)
-    parts += _links(layout, names, place)
+    radius = 6.0 if crowded else 13.0
+    before = _longest(names, [spot.key for spot in layout.spots if spot.key < 0])
+    behind = _longest(names, [spot.key for spot in layout.spots if spot.key >= 0])
+    width = max(440.0, before + behind + 110.0 * layout.depth)
+    height = max(190.0, 40.0 + (25.0 if crowded else 42.0) * layout.tallest)
+    canvas = _Canvas(before, 26.0, width - before - behind, height - 40.0, layout.depth)
+    parts = _columns(canvas, height)
+    parts += _links(layout, names, canvas)
     for spot in layout.spots:
-        parts += _spot(spot, layout, names, place[spot.slot], radius)
+        parts += _spot(spot, layout, names, canvas.at(spot.level, spot.row), radius)
     opening = f'<svg class="network" viewBox="0 0 {width:.0f} {height:.0f}"'
     if standalone:
         size = f'width="{width:.0f}" height="{height:.0f}"'
@@ -49,37 +78,28 @@ def draw_network(layout: Layout, names: Mapping[int, str], *, standalone: bool =
 
 def draw_thumbnail(layout: Layout, width: float = 84.0, height: float = 52.0) -> str:
     """Draws the shape of a network, small and without words."""
-    place = {
-        spot.slot: (
-            6.0 + (width - 12.0) * spot.level / max(1, layout.depth),
-            3.0 + (height - 6.0) * spot.row,
-        )
-        for spot in layout.spots
-    }
-    strongest = _strongest(layout)[:120]
+    canvas = _Canvas(6.0, 3.0, width - 12.0, height - 6.0, layout.depth)
     parts = [
-        f'<path class="{_sign(weight)}" d="{_curve(place[source], place[target])}" '
+        f'<path class="{_sign(link.weight)}" d="{canvas.curve(layout, link)}" '
         f'stroke-width="{0.4 + 1.2 * share:.2f}"/>'
-        for source, target, weight, share in strongest
+        for link, share in _strongest(layout)[:120]
     ]
-    parts += [
-        f'<circle class="{_kind(spot, layout)}" cx="{x:.1f}" cy="{y:.1f}" r="2.2"/>'
-        for spot in layout.spots
-        for x, y in [place[spot.slot]]
-    ]
-    return items(
-        [
-            f'<svg class="network thumbnail" viewBox="0 0 {width:g} {height:g}">',
-            *parts,
-            "</svg>",
-        ]
-    )
+    for spot in layout.spots:
+        x, y = canvas.at(spot.level, spot.row)
+        parts.append(f'<circle class="{_kind(spot, layout)}" cx="{x:.1f}" cy="{y:.1f}" r="2.2"/>')
+    box = f"0 0 {width:g} {height:g}"
+    return items([f'<svg class="network thumbnail" viewBox="{box}">', *parts, "</svg>"])
 
 
-def _columns(layout: Layout, width: float, height: float, margin: float) -> list[str]:
+def _longest(names: Mapping[int, str], keys: Sequence[int]) -> float:
+    """Room beside a column for the longest of some names."""
+    return 30.0 + 6.4 * min(24, max((len(names.get(key, "")) for key in keys), default=0))
+
+
+def _columns(canvas: _Canvas, height: float) -> list[str]:
     parts = []
-    for level in range(layout.depth + 1):
-        x = margin + (width - 2 * margin) * level / max(1, layout.depth)
+    for level in range(canvas.depth + 1):
+        x, _ = canvas.at(level, 0.0)
         parts.append(
             f'<rect class="level" x="{x - 21:.1f}" y="20" width="42" '
             f'height="{height - 26:.1f}" rx="9"/>'
@@ -89,31 +109,21 @@ def _columns(layout: Layout, width: float, height: float, margin: float) -> list
     return parts
 
 
-def _links(
-    layout: Layout, names: Mapping[int, str], place: Mapping[int, tuple[float, float]]
-) -> list[str]:
-    label = {spot.slot: names.get(spot.key, str(spot.key)) for spot in layout.spots}
+def _links(layout: Layout, names: Mapping[int, str], canvas: _Canvas) -> list[str]:
+    label = [text(names.get(spot.key, f"node {spot.key}")) for spot in layout.spots]
     return [
-        f'<path class="{_sign(weight)}" d="{_curve(place[source], place[target])}" '
+        f'<path class="{_sign(link.weight)}" d="{canvas.curve(layout, link)}" '
         f'stroke-width="{0.7 + 4.3 * share:.2f}" opacity="{0.35 + 0.6 * share:.2f}">'
-        f"<title>{text(label[source])} → {text(label[target])}: {weight:.4g}</title></path>"
-        for source, target, weight, share in reversed(_strongest(layout))
+        f"<title>{label[link.source]} → {label[link.target]}: {link.weight:.4g}</title></path>"
+        for link, share in reversed(_strongest(layout))
     ]
 
 
-def _strongest(layout: Layout) -> list[tuple[int, int, float, float]]:
+def _strongest(layout: Layout) -> list[tuple[Link, float]]:
     """The links by falling strength, each with its share of the greatest."""
     links = sorted(layout.links, key=lambda link: -abs(link.weight))[:MOST_LINKS]
     greatest = (abs(links[0].weight) if links else 0.0) or 1.0
-    return [(*link, abs(link.weight) / greatest) for link in links]
-
-
-def _curve(begin: tuple[float, float], end: tuple[float, float]) -> str:
-    (x1, y1), (x2, y2) = begin, end
-    bend = 0.45 * (x2 - x1)
-    return (
-        f"M{x1:.1f},{y1:.1f}C{x1 + bend:.1f},{y1:.1f} {x2 - bend:.1f},{y2:.1f} {x2:.1f},{y2:.1f}"
-    )
+    return [(link, abs(link.weight) / greatest) for link in links]
 
 
 def _sign(weight: float) -> str:

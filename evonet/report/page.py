@@ -14,7 +14,7 @@ from evonet.controls import CONTROL_IDS
 from evonet.errors import RunFolderError
 from evonet.evolution.loop import task_seed
 from evonet.report.charts import HUES, Band, Line, area_chart, line_chart
-from evonet.report.episode import Episode, record_episode
+from evonet.report.episode import MOST_STEPS, Episode, record_episode
 from evonet.report.family import draw_family
 from evonet.report.history import PHASES, History, read_history
 from evonet.report.layout import Layout, lay_out
@@ -26,6 +26,8 @@ from evonet.run.folder import RunFolder
 from evonet.run.improvements import Improvement, read_improvements
 
 ASSETS: Final = Path(__file__).parent
+# Fitness that grows by more than this factor is drawn on a logarithmic axis.
+MUCH: Final = 100.0
 # Nodes of larger networks are not lit up while the episode plays.
 MOST_LIT_VALUES: Final = 150_000
 
@@ -112,11 +114,15 @@ def _header(
     tiles = [
         ("best fitness", short(fitness), f"found in generation {champion.generation}"),
         ("generations", f"{int(history['generation'][-1]) + 1:,}", f"{seconds:.2f} s of work"),
-        ("evaluations", f"{evaluations:,}", f"{short(evaluations / max(seconds, 1e-9))} per second"),
+        (
+            "evaluations",
+            f"{evaluations:,}",
+            f"{short(evaluations / max(seconds, 1e-9))} per second",
+        ),
         (
             "champion",
-            f"{hidden} hidden, {len(layout.links)} links",
-            f"{layout.depth} level{'s' if layout.depth != 1 else ''} of computation",
+            _count(len(layout.links), "link"),
+            f"{_count(hidden, 'hidden node')}, {_count(layout.depth, 'level')}",
         ),
         ("species", str(int(history["num_species"][-1])), "in the last generation"),
     ]
@@ -135,14 +141,18 @@ def _header(
     )
 
 
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
 def _network(layout: Layout, names: dict[int, str], champion: Champion) -> str:
     population = champion.population
     enabled = int(np.count_nonzero(population.enabled))
     left_out = population.num_connections - enabled
     idle = enabled - len(layout.links)
-    notes = [f"{left_out} disabled"] if left_out else []
-    notes += [f"{idle} without effect"] if idle else []
-    note = f" Not drawn: {', '.join(notes)} connections." if notes else ""
+    notes = [_count(left_out, "disabled link")] if left_out else []
+    notes += [_count(idle, "link") + " without effect"] if idle else []
+    note = f" Not drawn: {', '.join(notes)}." if notes else ""
     return items(
         [
             '<div class="card"><h2>The champion\'s network</h2>',
@@ -174,8 +184,8 @@ def _film(episode: Episode) -> str:
         "lights": lights,
     }
     outcome = "it ended by itself" if episode.ended else "it lasted as long as it may"
-    if not episode.ended and len(episode) == len(episode.outputs) >= 1000:
-        outcome = "the beginning of a longer one"
+    if not episode.ended and len(episode) == MOST_STEPS:
+        outcome = "the beginning of a long one"
     return items(
         [
             '<div class="card film"><h2>An episode of its life</h2>',
@@ -187,7 +197,7 @@ def _film(episode: Episode) -> str:
             f'<input id="step" type="range" min="0" max="{len(episode)}" value="0" '
             'aria-label="step"><output id="now">0</output></div>',
             f'<p class="note">Return {short(episode.total)} in {len(episode)} steps: {outcome}. '
-            "It is one of those that made its fitness. Nodes above light up with their values.</p>",
+            "It is one of those that made its fitness. Nodes light up with their values.</p>",
             f'<script type="application/json" id="film">{data(film)}</script></div>',
         ]
     )
@@ -202,9 +212,9 @@ def _charts(config: Config, history: History, line: list[Improvement]) -> list[s
             "Complexity",
             x,
             [
-                Line("connections, mean", history.mean("mean_connections"), "c1", dashed=True),
+                Line("links, mean", history.mean("mean_connections"), "c1", dashed=True),
                 Line("nodes, mean", history.mean("mean_nodes"), "c3", dashed=True),
-                Line("connections, best", history.last("best_connections"), "c1"),
+                Line("links, best", history.last("best_connections"), "c1"),
                 Line("nodes, best", history.last("best_nodes"), "c3"),
             ],
         ),
@@ -226,7 +236,10 @@ def _fitness_chart(config: Config, history: History, line: list[Improvement]) ->
     high = np.minimum(mean + std, history.extreme("max", largest=True))
     threshold = config.neat.fitness_threshold
     # A few hopeless genomes must not squeeze the rest into a line.
+    log = bool(best.min() > 0 and best.max() > MUCH * best.min())
     ends = [best.min(), best.max(), *np.quantile(mean, [0.05, 0.95]), np.quantile(low, 0.2)]
+    if log:
+        ends = [end for end in ends if end > 0.1 * best.min()]
     if threshold is not None:
         span = max(ends) - min(ends)
         if min(ends) - span <= threshold <= max(ends) + span:
@@ -237,6 +250,7 @@ def _fitness_chart(config: Config, history: History, line: list[Improvement]) ->
         [Line("mean", mean, "c2"), Line("best", best, "c1")],
         [Band("± deviation", low, high, "c2")],
         limits=(float(min(ends)), float(max(ends))),
+        log=log,
         rule=None if threshold is None else (threshold, f"solved at {threshold:g}"),
         marks=[
             (i.generation, i.fitness, f"generation {i.generation}: {i.fitness:g}") for i in line

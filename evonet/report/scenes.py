@@ -95,7 +95,8 @@ def _cart(episode: Episode) -> Scene:
     )
     cart = (
         '<rect class="body" x="-30" y="-32" width="60" height="22" rx="5"/>'
-        '<circle class="wheel" cx="-17" cy="-7" r="7"/><circle class="wheel" cx="17" cy="-7" r="7"/>'
+        '<circle class="wheel" cx="-17" cy="-7" r="7"/>'
+        '<circle class="wheel" cx="17" cy="-7" r="7"/>'
     )
     parts = [Part(cart, _places(x, GROUND))]
     num_poles = episode.states.shape[1] // 2 - 1
@@ -140,7 +141,8 @@ def _mountain_car(episode: Episode) -> Scene:
     car = (
         '<rect class="body" x="-17" y="-19" width="34" height="11" rx="4"/>'
         '<path class="body" d="M-9,-18l4,-7h9l5,7Z"/>'
-        '<circle class="wheel" cx="-10" cy="-6" r="5"/><circle class="wheel" cx="10" cy="-6" r="5"/>'
+        '<circle class="wheel" cx="-10" cy="-6" r="5"/>'
+        '<circle class="wheel" cx="10" cy="-6" r="5"/>'
     )
     return Scene(backdrop, [Part(car, _places(*spot(x), turn))], 30.0)
 
@@ -171,7 +173,7 @@ def _acrobot(episode: Episode) -> Scene:
     ]
     top = y - length
     backdrop = (
-        f'<line class="limit" x1="40" x2="{WIDTH - 40}" y1="{top:g}" y2="{top:g}"/>'
+        f'<line class="goal" x1="40" x2="{WIDTH - 40}" y1="{top:g}" y2="{top:g}"/>'
         f'<text class="tick" x="{WIDTH - 40}" y="{top - 5:g}" text-anchor="end">goal</text>'
         f'<line class="ground" x1="{x - 26:g}" x2="{x + 26:g}" y1="{y:g}" y2="{y:g}"/>'
     )
