@@ -12,6 +12,7 @@ import pytest
 EXAMPLES = sorted(Path(__file__).parent.parent.joinpath("examples").glob("*.py"))
 EXPECTED = {
     "ask_tell.py": "of the points right",
+    "cartpole.py": "solved: True",
     "forward.py": "x faster",
     "xor.py": "solved: True",
 }

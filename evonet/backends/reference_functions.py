@@ -150,7 +150,7 @@ _ROUND = 12582912.0
 _ROUND_64 = 6755399441055744.0
 _LN2_64 = _numbers("0x1.62e42fefa38p-1 0x1.ef35793c7673p-45 0x1.71547652b82fep+0")
 _PI = _numbers("0x1.41b2f6p-1 0x1.c442cp-23 0x1.184698p-43 0x1.976fc8p+0")
-_PI_FLOAT = _numbers("0x1.921fb6p+1 0x1.777a5cp-24 0x1.45f306p-2")
+_PI_FLOAT = _numbers("0x1.921fb6p+1 0x1.777a5cp-24 0x1.ee59dap-49 0x1.45f306p-2")
 _HALF_PI_64 = _numbers("0x1.921fb54442dp+0 0x1.8469898cc517p-48 0x1.45f306dc9c883p-1")
 
 _EXP = _numbers("0x1.6ad1c8p-10 0x1.123f34p-7 0x1.55584ep-5 0x1.55548ap-3 0x1.fffffcp-2 1")
@@ -238,18 +238,18 @@ def _sin_of_5(z: FloatArray) -> FloatArray:
 
 
 def _sin_float(x: FloatArray) -> FloatArray:
-    pi, rest, inverse = _PI_FLOAT
+    pi, middle, rest, inverse = _PI_FLOAT
     rounded = fused(x, inverse, _ROUND)
     k = rounded - np.float32(_ROUND)
-    y = _sin_near_0(fused(k, rest, fused(k, -pi, x)))
+    y = _sin_near_0(fused(k, rest, fused(k, middle, fused(k, -pi, x))))
     return _from_bits(_to_bits(y) ^ (_to_bits(rounded) << 31))
 
 
 def _cos_float(x: FloatArray) -> FloatArray:
-    pi, rest, inverse = _PI_FLOAT
+    pi, middle, rest, inverse = _PI_FLOAT
     rounded = fused(x, inverse, -0.5) + np.float32(_ROUND)
     k = (rounded - np.float32(_ROUND)) + np.float32(0.5)
-    y = _sin_near_0(fused(k, -rest, fused(k, pi, -x)))
+    y = _sin_near_0(fused(k, -rest, fused(k, -middle, fused(k, pi, -x))))
     return _from_bits(_to_bits(y) ^ (_to_bits(rounded) << 31))
 
 

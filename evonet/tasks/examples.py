@@ -130,7 +130,8 @@ def split_examples(
 
 def _read_npz(path: Path, classes: bool) -> Examples:
     try:
-        with np.load(path, allow_pickle=False) as arrays:
+        # Opened here, because NumPy leaves a damaged file open.
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
             missing = {"x", "y"} - set(arrays)
             if missing:
                 raise FileFormatError(f"{path}: there is no array {sorted(missing)[0]} in it.")

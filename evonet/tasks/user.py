@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import os
 import sys
 from collections.abc import Callable
@@ -16,7 +17,7 @@ from evonet.tasks.stepwise import Stepwise, World
 def find_class(name: str) -> Callable[..., Task]:
     """Imports what makes a task: a class or function, whose arguments are the task's options.
 
-    It may make a `Task`, or a `World`, which is then stepped for one episode per genome. The
+    It may make a `Task`, or a `World`; a world's options also have those of `Stepwise`. The
     current folder is searched too. This runs the module, so a name must come from the user.
 
     Args:
@@ -42,16 +43,23 @@ class _Maker:
     def __init__(self, name: str, make: Callable[..., Any]) -> None:
         self._name = name
         self._make = make
-        self.__wrapped__ = make  # so that its arguments are found
+        own = inspect.signature(make).parameters
+        self._stepwise: list[inspect.Parameter] = []
+        if isinstance(make, type) and hasattr(make, "step") and not hasattr(make, "evaluate"):
+            options = inspect.signature(Stepwise).parameters.values()
+            self._stepwise = [p for p in options if p.name != "world" and p.name not in own]
+        plain = [p.replace(kind=p.KEYWORD_ONLY) for p in own.values() if p.kind <= p.KEYWORD_ONLY]
+        self.__signature__ = inspect.Signature([*plain, *self._stepwise])
 
     def __call__(self, **options: Any) -> Task:
+        stepwise = {p.name: options.pop(p.name) for p in self._stepwise if p.name in options}
         made = self._make(**options)
         if isinstance(made, World) and not isinstance(made, Task):
-            return Stepwise(made)
+            return Stepwise(made, **stepwise)
         if not isinstance(made, Task):
             raise OptionError(
                 f"task {self._name!r} made a {type(made).__name__}, which is no task: "
-                "it needs num_inputs, num_outputs and evaluate, or reset and step."
+                "it needs num_inputs, num_outputs and evaluate, or reset, step and max_steps."
             )
         return made
 

@@ -67,13 +67,11 @@ class EnsembleGroups {
         e_.weight[row + int64_t{j} * W] = s.weight[edge + j];
       }
       for (int32_t j = links; j < e_.num_links[at]; ++j) no_link(row + int64_t{j} * W);
-      e_.num_links[at] = links;
-      e_.activation[at] = k < count ? s.activation[first + k] : -1;
+      note(node, column, links, k < count ? s.activation[first + k] : -1);
       if (k < count) {
         e_.bias[at] = s.bias[first + k];
         e_.response[at] = s.response[first + k];
       }
-      summarize(node);
     }
     for (int64_t o = 0; o < s.num_outputs; ++o) {
       const int32_t slot = s.output_slot[genome * s.num_outputs + o];
@@ -82,9 +80,13 @@ class EnsembleGroups {
     }
     e_.num_nodes[lane] = count;
     int32_t& most = e_.most_nodes[group];
-    most = 0;
-    for (int i = 0; i < W; ++i) {
-      most = e_.num_nodes[group * W + i] > most ? e_.num_nodes[group * W + i] : most;
+    if (count >= most) {
+      most = count;
+    } else if (before == most) {
+      most = 0;
+      for (int i = 0; i < W; ++i) {
+        most = e_.num_nodes[group * W + i] > most ? e_.num_nodes[group * W + i] : most;
+      }
     }
   }
 
@@ -124,16 +126,33 @@ class EnsembleGroups {
     e_.weight[at] = -T(0);
   }
 
-  void summarize(int64_t node) {
-    int32_t most = 0;
-    uint32_t present = 0;
-    for (int i = 0; i < W; ++i) {
-      const int32_t links = e_.num_links[node * W + i], id = e_.activation[node * W + i];
-      most = links > most ? links : most;
-      present |= id < 0 ? 0u : 1u << id;
+  // Notes what a lane's node is; looks at all lanes again only if that may lower a summary.
+  void note(int64_t node, int column, int32_t links, int32_t activation) {
+    const int64_t first = node * W;
+    const int32_t old_links = e_.num_links[first + column];
+    const int32_t old_activation = e_.activation[first + column];
+    e_.num_links[first + column] = links;
+    e_.activation[first + column] = activation;
+    int32_t& most = e_.most_links[node];
+    if (links >= most) {
+      most = links;
+    } else if (old_links == most) {
+      most = 0;
+      for (int i = 0; i < W; ++i) {
+        most = e_.num_links[first + i] > most ? e_.num_links[first + i] : most;
+      }
     }
-    e_.most_links[node] = most;
-    e_.activations[node] = present;
+    if (activation == old_activation) return;
+    uint32_t& present = e_.activations[node];
+    if (old_activation >= 0) {
+      present = 0;
+      for (int i = 0; i < W; ++i) {
+        const int32_t id = e_.activation[first + i];
+        present |= id < 0 ? 0u : 1u << id;
+      }
+    } else {
+      present |= 1u << activation;
+    }
   }
 
   EVONET_METHOD void run_node(int64_t node, int group, int64_t k) const {

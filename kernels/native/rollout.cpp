@@ -84,7 +84,7 @@ class EnsembleMemory {
 };
 
 // With fewer episodes, networks side by side fill vectors better.
-constexpr int64_t kEnoughEpisodes = 6;
+constexpr int64_t kEnoughEpisodes = 12;
 // Links in a row of nodes: what fits the second-level cache.
 constexpr int64_t kMostRows = 2048;
 

@@ -1,0 +1,20 @@
+"""Evolves a network that balances a pole, and lets it balance a hundred times more.
+
+python examples/cartpole.py [seed]
+"""
+
+import sys
+
+import evonet
+from evonet.resources import resource_folder
+from evonet.tasks import task_from_config
+
+seed = int(sys.argv[1]) if len(sys.argv) > 1 else 1
+config = evonet.Config.load(resource_folder("configs") / "cartpole.toml")
+result = evonet.evolve(task_from_config(config), config, seed=seed)
+print(f"solved: {result.solved}, after {result.evaluations} evaluations")
+print(result.best.genome[0])
+
+champion = evonet.compile(result.best.genome)
+returns, steps = champion.rollout("cartpole", episodes=100, seed=12345)
+print(f"mean return of 100 fresh episodes: {returns.mean():.1f}, shortest: {steps.min()} steps")
