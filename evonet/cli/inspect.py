@@ -102,6 +102,6 @@ def _analyse(champion: Champion, names: dict[int, str]) -> None:
         f"{float(analysis.brent_bound(count)[0]):.3g} on {count}" for count in (1, 2, 4, 8)
     )
     click.echo(f"work {work}, span {span}, parallelism {float(analysis.parallelism[0]):.2f}")
-    click.echo(f"{int(analysis.depth[0])} levels, with nodes: {widths}")
+    click.echo(f"nodes on each of {int(analysis.depth[0])} levels: {widths}")
     click.echo(f"critical path: {path}")
     click.echo(f"steps that suffice (Brent's bound): {bounds} processors")
