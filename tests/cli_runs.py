@@ -80,6 +80,12 @@ def start(*arguments: object, saving_every: float = 0.0) -> subprocess.Popen[str
     )
 
 
+def finish(process: subprocess.Popen[str]) -> Outcome:
+    """Waits for a process to end."""
+    out, err = process.communicate(timeout=300)
+    return Outcome(process.returncode, out, err)
+
+
 def wait_for_generations(run: Path, count: int, process: subprocess.Popen[str]) -> None:
     """Returns as soon as metrics.jsonl has so many lines."""
     deadline = time.monotonic() + 120

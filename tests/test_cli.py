@@ -190,7 +190,9 @@ def test_a_new_config_names_every_setting(evonet: CommandLine) -> None:
         if name not in ("genome.num_inputs", "genome.num_outputs"):
             assert f"{name.partition('.')[2]} =" in text
     uncommented = "\n".join(
-        line[1:] if line.startswith("#") and line[1:2].isalpha() and not line.endswith("=") else line
+        line[1:]
+        if line.startswith("#") and line[1:2].isalpha() and not line.endswith("=")
+        else line
         for line in text.splitlines()
     )
     assert Config.loads(uncommented) == Config.load("mine.toml")

@@ -58,5 +58,5 @@ def command(
         },
     )
     home = next_folder(Path("runs"), settings.name) if out is None else RunFolder(out)
-    watch = Watch(home, settings.name, quiet)
-    return watch.over(lambda: start_run(home.path, settings.task, settings.config, watch.callbacks))
+    watch = Watch(home, settings.name, settings.task, quiet)
+    return watch.over(lambda: start_run(home.path, watch.task, settings.config, watch.callbacks))

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import shlex
-import signal
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from types import FrameType
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import click
 
 from evonet.cli.app import Exit, describe
+from evonet.cli.interrupts import Interrupts
 from evonet.errors import EvonetError
 from evonet.evolution.callbacks import Progress
 from evonet.evolution.hooks import Callback, Result, Run
 from evonet.run.folder import RunFolder
+from evonet.tasks.base import Task
 
 if TYPE_CHECKING:
     from evonet.evolution.neat import NEAT
@@ -25,21 +24,25 @@ class Watch:
     """Accompanies a run from the first line to the last.
 
     Attributes:
+        task: What the run has to evolve on, open to interruption.
         callbacks: What the run has to call.
     """
 
-    def __init__(self, home: RunFolder, name: str, quiet: bool) -> None:
+    def __init__(self, home: RunFolder, name: str, task: Task, quiet: bool) -> None:
         """Says nothing yet.
 
         Args:
             home: The run's folder.
             name: What the run is called.
+            task: What to evolve on.
             quiet: Whether to say nothing as long as all goes well.
         """
         self._home = home
         self._quiet = quiet
         self._begun = _Begun()
-        self.callbacks: list[Callback] = [self._begun]
+        self._interrupts = Interrupts()
+        self.task = self._interrupts.around(task)
+        self.callbacks: list[Callback] = [self._begun, self._interrupts]
         if not quiet:
             self.callbacks += [_FirstLine(home, name), Progress()]
 
@@ -56,25 +59,33 @@ class Watch:
             EvonetError: As the run raises it.
             OSError: As the run raises it, but with the way to go on.
         """
+        result: Result | None = None
         try:
-            with _terminable():
+            with self._interrupts:
                 result = run()
         except KeyboardInterrupt:
             if self._begun.run is None:
                 raise
-            self._say_interrupted(self._begun.run.neat)
-            return Exit.INTERRUPTED
         except OSError as error:
-            if self._begun.run is None or isinstance(error, EvonetError):
+            if self._begun.run is None:
                 raise
             raise EvonetError(
                 f"{self._home.path}: cannot be written to: {describe(error)} What was saved before "
                 f"is still there; once this is solved, go on with: {self._resume_command}"
             ) from error
+        if result is None or (self._interrupts.asked and not self._is_over(result)):
+            assert self._begun.run is not None
+            self._say_interrupted(self._begun.run.neat)
+            return Exit.INTERRUPTED
         written = self._write_report()
         if not self._quiet:
             self._say_done(result, written)
         return Exit.DONE
+
+    def _is_over(self, result: Result) -> bool:
+        """Whether a run would have ended here even if nobody had interrupted it."""
+        assert self._begun.run is not None
+        return result.solved or result.generation + 1 >= self._begun.run.generations
 
     @property
     def _resume_command(self) -> str:
@@ -152,21 +163,3 @@ class _FirstLine(Callback):
             f"{self._name}: {neat.config.neat.pop_size} genomes on backend {backend}, "
             f"seed {neat.seed}{again}, into {self._home.path}"
         )
-
-
-@contextmanager
-def _terminable() -> Iterator[None]:
-    """Makes a polite kill save everything, as Ctrl-C does."""
-
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    try:
-        before = signal.signal(signal.SIGTERM, interrupt)
-    except ValueError:  # not the main thread, where signals are none of our business
-        yield
-        return
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

@@ -89,7 +89,7 @@ def _keepers(home: RunFolder) -> list[Callback]:
         ConfigWriter(home.config),
         MetricsWriter(home.metrics),
         ImprovementWriter(home.improvements),
-        ChampionWriter(home.champion),
+        ChampionWriter(home.champion, seconds=SAVING_EVERY),
         CheckpointSaver(home.checkpoints, seconds=SAVING_EVERY),
     ]
 
@@ -114,7 +114,7 @@ class ConfigWriter(Callback):
 class ChampionWriter(Callback):
     """Writes the best genome now and then, and at the end."""
 
-    def __init__(self, path: str | os.PathLike[str], seconds: float = SAVING_EVERY) -> None:
+    def __init__(self, path: str | os.PathLike[str], seconds: float = 0.0) -> None:
         """Writes nothing yet.
 
         Args:
