@@ -199,6 +199,8 @@ def area_chart(
 ) -> str:
     """Draws layers on top of each other over generations, the first at the bottom.
 
+    A few points far above all others are cut off, so that the others can be seen.
+
     Args:
         title: Above the chart.
         x: [K] generations.
@@ -207,7 +209,8 @@ def area_chart(
         legend: Whether to name them above the chart; otherwise wide ones bear their names.
     """
     stack = np.cumsum([layer.values for layer in layers], axis=0)
-    frame = Frame.around(x, 0.0, float(stack[-1].max()) or 1.0, width)
+    most = min(float(stack[-1].max()), 3.0 * float(np.quantile(stack[-1], 0.95)))
+    frame = Frame.around(x, 0.0, most or 1.0, width)
     place = frame.x(x)
     if len(x) == 1:  # a single generation fills the chart
         place, stack = np.array([LEFT, width - RIGHT], float), np.repeat(stack, 2, axis=1)

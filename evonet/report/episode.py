@@ -8,11 +8,11 @@ from typing import Any, Final
 import numpy as np
 
 from evonet.backends import reference_control
-from evonet.backends.reference import evaluate_genome
 from evonet.controls import find_control
+from evonet.network import compile as compile_network
 from evonet.population import Population
 from evonet.report.history import Floats
-from evonet.schedule import build_schedule
+from evonet.schedule import Schedule, build_schedule
 
 # A minute to watch; some tasks go on for half an hour.
 MOST_STEPS: Final = 1000
@@ -70,18 +70,20 @@ def record_episode(
     """
     limit = find_control(control).max_steps if max_steps is None else max_steps
     schedule = build_schedule(population)
+    network = compile_network(_with_all_nodes_as_outputs(population, schedule))
+    output_slot = schedule.output_slot[0]
     state = reference_control.reset(control, seed, np.array([0]), schedule.dtype)
     states, values, outputs = [state[:, 0]], list[Any](), list[Any]()
     total = schedule.dtype.type(0)
     ended = False
     while not ended and len(outputs) < min(limit, MOST_STEPS):
         seen = reference_control.observe(control, state)
-        computed = evaluate_genome(schedule, 0, seen.T)
-        output = computed[schedule.output_slot[0]]
-        state, reward, over = reference_control.step(control, state, output)
+        computed = np.concatenate([seen[:, 0], network(seen.T)[0, 0]])
+        output = computed[output_slot]
+        state, reward, over = reference_control.step(control, state, output[:, None])
         states.append(state[:, 0])
-        values.append(computed[:, 0])
-        outputs.append(output[:, 0])
+        values.append(computed)
+        outputs.append(output)
         total += reward[0]
         ended = bool(over[0])
     return Episode(
@@ -91,4 +93,31 @@ def record_episode(
         np.array(outputs, np.float64),
         float(total),
         ended,
+    )
+
+
+def _with_all_nodes_as_outputs(population: Population, schedule: Schedule) -> Population:
+    """Makes the k-th live node of a genome output k, so that all values can be seen.
+
+    Every node reads the same links in the same order, so its bits stay the same.
+    """
+    genome = population[0]
+    number = {int(key): k for k, key in enumerate(schedule.node_key)}
+    nodes = {node.key: node for node in genome.nodes}
+    return Population.from_genes(
+        population.num_inputs,
+        len(number),
+        [
+            (
+                [nodes[key]._replace(key=k) for key, k in number.items()],
+                [
+                    (number.get(link.source, link.source), number[link.target], link.weight)
+                    for link in genome.connections
+                    if link.enabled
+                    and link.target in number
+                    and (link.source < 0 or link.source in number)
+                ],
+            )
+        ],
+        population.dtype,
     )

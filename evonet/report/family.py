@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from evonet.errors import EvonetError
 from evonet.population import Population
 from evonet.report.layout import lay_out
-from evonet.report.markup import items, short, text
+from evonet.report.markup import items, text
 from evonet.report.network import draw_thumbnail
 from evonet.run.improvements import Improvement
 
@@ -105,7 +105,7 @@ def draw_family(
             "<tr>"
             f"<td>{_thumbnail(after, num_inputs, num_outputs)}</td>"
             f'<td class="number">{after.generation}</td>'
-            f'<td class="number"><b>{short(after.fitness)}</b></td>'
+            f'<td class="number"><b>{after.fitness:.6g}</b></td>'
             f'<td class="number gain">{_gain(before, after)}</td>'
             f"<td>{_chips(before, after, names)}</td></tr>"
         )
@@ -134,7 +134,7 @@ def _gain(before: Improvement | None, after: Improvement) -> str:
     if before is None:
         return ""
     gain = after.fitness - before.fitness
-    return ("+" if gain > 0 else "−") + short(abs(gain))
+    return f"{'+' if gain > 0 else '−'}{abs(gain):.3g}"
 
 
 def _chips(before: Improvement | None, after: Improvement, names: Mapping[int, str]) -> str:

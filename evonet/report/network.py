@@ -62,7 +62,7 @@ def draw_network(layout: Layout, names: Mapping[int, str], *, standalone: bool =
     before = _longest(names, [spot.key for spot in layout.spots if spot.key < 0])
     behind = _longest(names, [spot.key for spot in layout.spots if spot.key >= 0])
     width = max(440.0, before + behind + 110.0 * layout.depth)
-    height = max(190.0, 40.0 + (25.0 if crowded else 42.0) * layout.tallest)
+    height = max(0.5 * width, 40.0 + (25.0 if crowded else 42.0) * layout.tallest)
     canvas = _Canvas(before, 26.0, width - before - behind, height - 40.0, layout.depth)
     parts = _columns(canvas, height)
     parts += _links(layout, names, canvas)

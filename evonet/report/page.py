@@ -75,7 +75,7 @@ def render_report(home: RunFolder) -> str:
             _header(home, str(name), config, history, champion, layout),
             '<section class="champion">',
             _network(layout, names, champion),
-            "" if episode is None else _film(episode),
+            "" if episode is None else _film(episode, champion.generation),
             "</section>",
             '<section class="charts">',
             *_charts(config, history, line),
@@ -164,7 +164,7 @@ def _network(layout: Layout, names: dict[int, str], champion: Champion) -> str:
 
 
 def _episode(champion: Champion, config: Config) -> Episode | None:
-    """Replays the first episode that the champion was scored by, if the task can be replayed."""
+    """Replays the first episode of the champion's generation, if the task can be replayed."""
     name, limit = config.task.get("name"), config.task.get("max_steps")
     if name not in CONTROL_IDS or champion.seed is None or champion.generation is None:
         return None
@@ -173,7 +173,7 @@ def _episode(champion: Champion, config: Config) -> Episode | None:
     return record_episode(champion.population, str(name), seed, steps)
 
 
-def _film(episode: Episode) -> str:
+def _film(episode: Episode, generation: int | None) -> str:
     scene = make_scene(episode)
     parts = "".join(f'<g class="part">{part.shapes}</g>' for part in scene.parts)
     lit = np.clip(np.nan_to_num(episode.values), -1, 1)
@@ -197,7 +197,8 @@ def _film(episode: Episode) -> str:
             f'<input id="step" type="range" min="0" max="{len(episode)}" value="0" '
             'aria-label="step"><output id="now">0</output></div>',
             f'<p class="note">Return {short(episode.total)} in {len(episode)} steps: {outcome}. '
-            "It is one of those that made its fitness. Nodes light up with their values.</p>",
+            f"All genomes of generation {generation} played it. Nodes light up with their values."
+            "</p>",
             f'<script type="application/json" id="film">{data(film)}</script></div>',
         ]
     )
