@@ -8,7 +8,7 @@ Evolving them:
     Config, NEAT, Best, evolve, Result
 Watching and keeping a run:
     Callback, GenerationRecord, CheckpointSaver, MetricsWriter, Progress,
-    save_champion, load_champion
+    TensorBoardWriter, save_champion, load_champion
 A run with a folder of its own:
     start_run, resume_run, RunFolder
 Errors:
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from evonet.evolution.loop import evolve
     from evonet.evolution.neat import NEAT, Best
     from evonet.evolution.record import GenerationRecord
+    from evonet.evolution.tensorboard import TensorBoardWriter
     from evonet.genome import Genome
     from evonet.network import Network, compile
     from evonet.population import Population
@@ -82,6 +83,7 @@ _HOME = {
     "RunFolderError": "errors",
     "Schedule": "schedule",
     "ShapeError": "errors",
+    "TensorBoardWriter": "evolution.tensorboard",
     "UnknownFunctionError": "errors",
     "build_schedule": "schedule",
     "compile": "network",
@@ -120,6 +122,7 @@ __all__ = [
     "RunFolderError",
     "Schedule",
     "ShapeError",
+    "TensorBoardWriter",
     "UnknownFunctionError",
     "build_schedule",
     "compile",
