@@ -2,7 +2,7 @@
 
     python benchmarks/rollout.py [--rounds 5] [--threads 0]
 
-First the cost of one step, network and task together, on one thread. Then CartPole with 1,000
+First the CPU time of one step, network and task together, on one thread. Then CartPole with 1,000
 evolved genomes that balance for all 500 steps: evonet's rollout with 1 and with 20 episodes, a
 loop with one network call per step and the task in NumPy, the same with the networks in NumPy
 too, and neat-python's networks with the task in plain Python. Rounds alternate, so that all meet
@@ -47,9 +47,9 @@ def cost_of_a_step(name: str, episodes: int, rounds: int) -> None:
     network = evonet.compile(population, threads=1)
     spent = []
     for _ in range(rounds):
-        begin = time.perf_counter()
+        begin = time.process_time()
         steps = network.rollout(name, episodes=episodes, seed=SEED, max_steps=STEPS).steps.sum()
-        spent.append((time.perf_counter() - begin) / int(steps))
+        spent.append((time.process_time() - begin) / int(steps))
     length = int(steps) / (500 * episodes)
     print(
         f"{name:24} {episodes:3} episodes of {length:5.0f} steps: "
@@ -191,7 +191,7 @@ def main() -> None:
         f"evonet {evonet.__version__}, {CpuBackend().simd_level()}; neat-python "
         f"{neat.__version__}, Python {sys.version.split()[0]}, NumPy {np.__version__}"
     )
-    print("10 nodes, 20 connections, one thread:")
+    print("10 nodes, 20 connections, CPU time of one thread:")
     for name in ("cartpole", "mountain_car", "pendulum", "acrobot", "double_pole"):
         for episodes in (1, 5, 20):
             cost_of_a_step(name, episodes, arguments.rounds)

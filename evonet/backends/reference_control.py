@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evonet.backends.reference_functions import FloatArray, cosine, sine
-from evonet.controls import CONTROL_IDS
 
 Flags = NDArray[np.bool_]
 
@@ -340,4 +339,3 @@ _STEP: dict[str, Callable[[FloatArray, FloatArray], Step]] = {
     "double_pole": _step_poles(2),
     "double_pole_no_velocities": _step_poles(2),
 }
-assert set(_RESET) == set(_OBSERVE) == set(_STEP) == set(CONTROL_IDS)

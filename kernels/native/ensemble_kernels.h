@@ -62,9 +62,11 @@ class EnsembleGroups {
       const int64_t edge = k < count ? s.edge_start[first + k] : 0;
       const auto links = k < count ? static_cast<int32_t>(s.edge_start[first + k + 1] - edge) : 0;
       const int64_t row = (group * e_.num_rows + e_.first_row[k]) * W + column;
+      int32_t* const source = e_.source + row;
+      T* const weight = e_.weight + row;
       for (int32_t j = 0; j < links; ++j) {
-        e_.source[row + int64_t{j} * W] = s.source[edge + j] * W + column;
-        e_.weight[row + int64_t{j} * W] = s.weight[edge + j];
+        source[int64_t{j} * W] = s.source[edge + j] * W + column;
+        weight[int64_t{j} * W] = s.weight[edge + j];
       }
       for (int32_t j = links; j < e_.num_links[at]; ++j) no_link(row + int64_t{j} * W);
       note(node, column, links, k < count ? s.activation[first + k] : -1);
@@ -156,7 +158,7 @@ class EnsembleGroups {
   }
 
   EVONET_METHOD void run_node(int64_t node, int group, int64_t k) const {
-    V sum[kRows] = {};
+    V sum[kRows] = {}, z[kRows];  // two arrays: the first can stay in registers
     const int64_t begin = (group * e_.num_rows + e_.first_row[k]) * W;
     const int64_t end = begin + int64_t{e_.most_links[node]} * W;
     for (int64_t row = begin; row < end; row += W) {
@@ -168,15 +170,15 @@ class EnsembleGroups {
     }
 #pragma GCC unroll 4
     for (int r = 0; r < kRows; ++r) {
-      sum[r] = preactivation(load_lanes(e_.bias + node * W + r * kV),
-                             load_lanes(e_.response + node * W + r * kV), sum[r]);
+      z[r] = preactivation(load_lanes(e_.bias + node * W + r * kV),
+                           load_lanes(e_.response + node * W + r * kV), sum[r]);
     }
     T* to = e_.values + (e_.num_inputs + k) * W;
     const uint32_t present = e_.activations[node];
     if ((present & (present - 1)) == 0) {
       with_activation(__builtin_ctz(present | 1u << 31), [&](auto activation) {
 #pragma GCC unroll 4
-        for (int r = 0; r < kRows; ++r) store(to + r * kV, activation.apply(sum[r]));
+        for (int r = 0; r < kRows; ++r) store(to + r * kV, activation.apply(z[r]));
       });
       return;
     }
@@ -185,7 +187,7 @@ class EnsembleGroups {
       with_activation(id, [&](auto activation) {
         for (int r = 0; r < kRows; ++r) {
           T results[kV];
-          store(results, activation.apply(sum[r]));
+          store(results, activation.apply(z[r]));
           for (int i = 0; i < kV; ++i) {
             if (e_.activation[node * W + r * kV + i] == id) to[r * kV + i] = results[i];
           }
@@ -194,7 +196,7 @@ class EnsembleGroups {
     }
   }
 
-  const Ensemble<T>& e_;
+  const Ensemble<T> e_;
 };
 
 EVONET_NAMESPACE_END
