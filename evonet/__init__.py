@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from evonet.network import Network, compile
     from evonet.population import Population
     from evonet.run.folder import RunFolder
-    from evonet.run.run import resume_run, start_run
+    from evonet.run.start import resume_run, start_run
     from evonet.schedule import Schedule, build_schedule
 
 __version__ = "0.1.0"
@@ -89,9 +89,9 @@ _HOME = {
     "compile": "network",
     "evolve": "evolution.loop",
     "load_champion": "champion",
-    "resume_run": "run.run",
+    "resume_run": "run.start",
     "save_champion": "champion",
-    "start_run": "run.run",
+    "start_run": "run.start",
 }
 
 __all__ = [

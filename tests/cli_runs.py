@@ -68,8 +68,8 @@ def metrics_of(run: Path) -> list[dict[str, Any]]:
 def start(*arguments: object, saving_every: float = 0.0) -> subprocess.Popen[str]:
     """Starts a command as a process that saves so many seconds apart."""
     code = (
-        "import sys, evonet.run.run as run; "
-        f"run.SAVING_EVERY = {saving_every}; "
+        "import sys, evonet.run.start as start; "
+        f"start.SAVING_EVERY = {saving_every}; "
         "from evonet.cli.app import main; sys.exit(main())"
     )
     return subprocess.Popen(

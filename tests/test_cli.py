@@ -92,6 +92,17 @@ def test_doctor_passes_its_flag_on(evonet: CommandLine, monkeypatch: pytest.Monk
     assert heard == [["--verify-gpu"], []]
 
 
+def test_a_reader_that_goes_away_is_no_error() -> None:
+    done = subprocess.run(
+        f"{sys.executable} -m evonet tasks | head -n 1",
+        shell=True,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert (done.stdout.count("\n"), done.stderr) == (1, "")
+
+
 # Evolving.
 
 
@@ -115,10 +126,10 @@ def test_a_run_leaves_its_folder_behind(evonet: CommandLine, tmp_path: Path) -> 
 
 
 def test_options_win_over_the_config(evonet: CommandLine) -> None:
-    options = ["--population", 30, "--generations", 2, "--threads", 1, "--backend", "reference"]
-    assert evonet("evolve", "pendulum", "--episodes", 2, *options, "--out", "run").status == 0
+    options = ["--population", 6, "--generations", 2, "--threads", 1, "--backend", "reference"]
+    assert evonet("evolve", "cartpole", "--episodes", 2, *options, "--out", "run").status == 0
     config = Config.load("run/config.toml")
-    assert (config.neat.pop_size, config.run.generations) == (30, 2)
+    assert (config.neat.pop_size, config.run.generations) == (6, 2)
     assert (config.run.threads, config.run.backend) == (1, "reference")
     assert config.task["episodes"] == 2
     assert len(metrics_of(Path("run"))) == 2
@@ -148,6 +159,19 @@ def test_a_config_finds_its_data_beside_it(evonet: CommandLine, tmp_path: Path) 
     (folder / "fit.toml").write_text(config)
     assert evonet("evolve", "elsewhere/fit.toml", "--out", "run").status == 0
     assert Config.load("run/config.toml").task["data"] == str(folder / "points.csv")
+
+
+def test_examples_that_were_kept_aside_are_scored_at_the_end(
+    evonet: CommandLine, tmp_path: Path
+) -> None:
+    rows = "".join(f"{i},{i % 2}\n" for i in range(20))
+    (tmp_path / "points.csv").write_text("x,odd\n" + rows)
+    (tmp_path / "odd.toml").write_text(
+        '[task]\nname = "classification"\ndata = "points.csv"\ntest_fraction = 0.25\n'
+    )
+    said = evonet("evolve", "odd.toml", "--generations", 2).out
+    assert "accuracy" in said
+    assert "on 5 examples that were kept aside" in said
 
 
 def test_a_task_of_ones_own_is_found_in_the_current_folder(

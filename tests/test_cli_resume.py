@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from cli_runs import CommandLine, finish, metrics_of, start, wait_for_generations, write_parity
 
-import evonet.run.run
+import evonet.run.start
 from evonet.cli.app import Exit
 from evonet.evolution.generation_lines import GenerationLines
 from evonet.run import RunFolder
@@ -27,7 +27,7 @@ def evonet_(
 ) -> CommandLine:
     """The command line in an empty folder, saving after every generation."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(evonet.run.run, "SAVING_EVERY", 0.0)
+    monkeypatch.setattr(evonet.run.start, "SAVING_EVERY", 0.0)
     monkeypatch.setattr(os, "fsync", lambda descriptor: None)
     return CommandLine(capsys)
 
@@ -113,6 +113,19 @@ def test_resuming_a_finished_run_changes_nothing(
     before = {p: p.read_bytes() for p in Path("run").rglob("*") if p.is_file()}
     assert evonet_("resume", "run", "--quiet").status == Exit.DONE
     assert {p: p.read_bytes() for p in Path("run").rglob("*") if p.is_file()} == before
+
+
+@pytest.mark.filterwarnings("always")
+def test_a_damaged_checkpoint_is_named_and_an_older_one_taken(
+    evonet_: CommandLine, config: Path, uninterrupted: Path
+) -> None:
+    evonet_("evolve", config, "--generations", 9, "--quiet", "--out", "run")
+    newest = max(Path("run/checkpoints").iterdir())
+    newest.write_bytes(newest.read_bytes()[:-100])
+    said = evonet_("resume", "run", "--generations", GENERATIONS, "--quiet")
+    assert said.status == Exit.DONE
+    assert said.err.startswith(f"evonet: warning: {newest}: ")
+    assert_same(Path("run"), uninterrupted)
 
 
 def test_a_changed_config_needs_a_fork(evonet_: CommandLine, config: Path) -> None:

@@ -39,6 +39,7 @@ class Watch:
         """
         self._home = home
         self._quiet = quiet
+        self._scored = task
         self._begun = _Begun()
         self._interrupts = Interrupts()
         self.task = self._interrupts.around(task)
@@ -132,6 +133,13 @@ class Watch:
         if not result.solved and threshold is not None:
             more = 2 * max(1, config.run.generations)
             click.echo(f"  go on     {self._resume_command} --generations {more}")
+        aside = getattr(self._scored, "test", None)
+        if aside is not None:
+            from evonet.network import compile as compile_network
+
+            scores = self._scored.test_scores(compile_network(best.genome))  # type: ignore[attr-defined]
+            shown = ", ".join(f"{name} {float(value[0]):.4g}" for name, value in scores.items())
+            click.echo(f"  aside     {shown} on {len(aside.x)} examples that were kept aside")
         click.echo(f"  champion  {self._home.champion}")
         if written:
             click.echo(f"  report    {self._home.report}")

@@ -15,6 +15,6 @@ from __future__ import annotations
 
 from evonet.run.folder import RunFolder
 from evonet.run.improvements import Improvement, ImprovementWriter
-from evonet.run.run import resume_run, start_run
+from evonet.run.start import resume_run, start_run
 
 __all__ = ["Improvement", "ImprovementWriter", "RunFolder", "resume_run", "start_run"]
