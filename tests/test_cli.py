@@ -328,6 +328,14 @@ def test_a_folder_with_a_run_is_left_alone(evonet: CommandLine, tmp_path: Path) 
     assert before == {path: path.read_bytes() for path in Path("run").rglob("*") if path.is_file()}
 
 
+def test_a_run_that_cannot_begin_leaves_nothing_behind(evonet: CommandLine) -> None:
+    Path("wrong.toml").write_text('[task]\nname = "xor"\n[genome]\nnum_inputs = 3\n')
+    for out in ([], ["--out", "run"]):
+        said = evonet("evolve", "wrong.toml", *out)
+        one_line(said, Exit.ERROR, "num_inputs=2 of the task contradicts the config")
+    assert sorted(path.name for path in Path().rglob("*")) == ["runs", "wrong.toml"]
+
+
 def test_a_folder_that_cannot_be_written_to_is_named(
     evonet: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:

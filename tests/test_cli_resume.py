@@ -153,7 +153,22 @@ def test_two_processes_cannot_write_to_one_run(evonet_: CommandLine, config: Pat
     assert evonet_("resume", "run", "--generations", 5, "--quiet").status == Exit.DONE
 
 
-@pytest.mark.parametrize("writes", [2, 3, 4, 17, 60])
+def test_a_disk_that_is_full_from_the_beginning_leaves_nothing_behind(
+    evonet_: CommandLine, config: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    for out in ([], ["--out", "run"]):
+        said = evonet_("evolve", config, "--quiet", *out)
+        assert said.status == Exit.ERROR
+        assert said.err.count("\n") == 1, said.err
+        assert said.err.endswith("No space left on device. Choose another folder.\n")
+    assert sorted(path.name for path in Path().rglob("*")) == ["runs"]
+
+
+@pytest.mark.parametrize("writes", [1, 2, 3, 4, 17, 60])
 def test_a_full_disk_loses_nothing(
     evonet_: CommandLine,
     config: Path,

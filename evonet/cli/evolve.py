@@ -59,4 +59,10 @@ def command(
     )
     home = next_folder(Path("runs"), settings.name) if out is None else RunFolder(out)
     watch = Watch(home, settings.name, settings.task, quiet)
-    return watch.over(lambda: start_run(home.path, watch.task, settings.config, watch.callbacks))
+    try:
+        return watch.over(
+            lambda: start_run(home.path, watch.task, settings.config, watch.callbacks)
+        )
+    finally:
+        if out is None:
+            home.discard()  # a numbered folder in which nothing came to pass

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import shlex
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -10,14 +11,19 @@ import click
 
 from evonet.cli.app import Exit, describe
 from evonet.cli.interrupts import Interrupts
-from evonet.errors import EvonetError
+from evonet.errors import EvonetError, RunFolderError
 from evonet.evolution.callbacks import Progress
 from evonet.evolution.hooks import Callback, Result, Run
+from evonet.network import compile as compile_network
 from evonet.run.folder import RunFolder
-from evonet.tasks.base import Task
+from evonet.tasks import Supervised, Task
 
 if TYPE_CHECKING:
     from evonet.evolution.neat import NEAT
+    from evonet.population import Population
+
+# What the system says when a disk or a folder takes nothing more.
+UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO)
 
 
 class Watch:
@@ -58,7 +64,8 @@ class Watch:
 
         Raises:
             EvonetError: As the run raises it.
-            OSError: As the run raises it, but with the way to go on.
+            RunFolderError: The disk or the folder takes nothing more; says how to go on.
+            OSError: As the run raises it otherwise.
         """
         result: Result | None = None
         try:
@@ -68,11 +75,16 @@ class Watch:
             if self._begun.run is None:
                 raise
         except OSError as error:
-            if self._begun.run is None:
+            if error.errno not in UNWRITABLE:
                 raise
-            raise EvonetError(
-                f"{self._home.path}: cannot be written to: {describe(error)} What was saved before "
-                f"is still there; once this is solved, go on with: {self._resume_command}"
+            hope = "Choose another folder."
+            if self._home.config.is_file():
+                hope = (
+                    "What was saved before is still there; once this is solved, go on with: "
+                    f"{self._resume_command}"
+                )
+            raise RunFolderError(
+                f"{self._home.path}: cannot be written to: {describe(error)} {hope}"
             ) from error
         if result is None or (self._interrupts.asked and not self._is_over(result)):
             assert self._begun.run is not None
@@ -133,16 +145,18 @@ class Watch:
         if not result.solved and threshold is not None:
             more = 2 * max(1, config.run.generations)
             click.echo(f"  go on     {self._resume_command} --generations {more}")
-        aside = getattr(self._scored, "test", None)
-        if aside is not None:
-            from evonet.network import compile as compile_network
-
-            scores = self._scored.test_scores(compile_network(best.genome))  # type: ignore[attr-defined]
-            shown = ", ".join(f"{name} {float(value[0]):.4g}" for name, value in scores.items())
-            click.echo(f"  aside     {shown} on {len(aside.x)} examples that were kept aside")
+        self._say_scores_aside(best.genome)
         click.echo(f"  champion  {self._home.champion}")
         if written:
             click.echo(f"  report    {self._home.report}")
+
+    def _say_scores_aside(self, champion: Population) -> None:
+        """Scores the champion on examples that no fitness depended on, if there are any."""
+        task = self._scored
+        if isinstance(task, Supervised) and task.test is not None:
+            scores = task.test_scores(compile_network(champion))
+            shown = ", ".join(f"{name} {float(value[0]):.4g}" for name, value in scores.items())
+            click.echo(f"  aside     {shown} on {len(task.test.x)} examples that were kept aside")
 
 
 class _Begun(Callback):

@@ -215,6 +215,7 @@ def area_chart(
     if len(x) == 1:  # a single generation fills the chart
         place, stack = np.array([LEFT, width - RIGHT], float), np.repeat(stack, 2, axis=1)
     parts: list[str] = []
+    labels: list[str] = []
     below = np.zeros(stack.shape[1])
     for layer, above in zip(layers, stack, strict=True):
         present = np.flatnonzero(above > below)
@@ -227,12 +228,12 @@ def area_chart(
                 f"<title>{text(layer.name)}</title></path>"
             )
             if not legend:
-                parts += _layer_label(frame, layer.name, place, below, above)
+                labels += _layer_label(frame, layer.name, place, below, above)
         below = above
     names = [(layer.name, layer.hue, "box") for layer in layers] if legend else []
     series = [{"name": layer.name, "hue": layer.hue, "values": _rounded(layer.values)}
               for layer in reversed(layers)]  # fmt: skip
-    return _figure(title, frame, parts, names, x, series)
+    return _figure(title, frame, [*parts, *labels], names, x, series)
 
 
 def _layer_label(frame: Frame, name: str, x: Floats, low: Floats, high: Floats) -> list[str]:
@@ -240,7 +241,7 @@ def _layer_label(frame: Frame, name: str, x: Floats, low: Floats, high: Floats) 
     thickness[:1] *= 0.3  # a label at the very edge would be cut
     thickness[-1:] *= 0.3
     widest = int(np.argmax(thickness))
-    if thickness[widest] < 18:
+    if thickness[widest] < 22:
         return []
     middle = float(frame.y((low[widest] + high[widest]) / 2))
     at = min(max(float(x[widest]), LEFT + 14), frame.width - RIGHT - 14)

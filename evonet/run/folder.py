@@ -6,7 +6,7 @@ import errno
 import itertools
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -21,6 +21,7 @@ FILES: Final = (
     "champion.json",
     "report.html",
 )
+LOCK: Final = ".lock"
 
 
 class RunFolder:
@@ -64,13 +65,17 @@ class RunFolder:
         """The page about the run."""
         return self.path / "report.html"
 
-    def create(self) -> None:
+    def create(self) -> bool:
         """Makes the folder, which may be there already as long as it holds no run.
+
+        Returns:
+            Whether it was not there before.
 
         Raises:
             RunFolderError: It holds a run, or cannot be made.
         """
         try:
+            made = not self.path.exists()
             self.path.mkdir(parents=True, exist_ok=True)
             found = [name for name in FILES if (self.path / name).exists()]
         except OSError as error:
@@ -82,6 +87,14 @@ class RunFolder:
                 f"{self.path}: already holds {found[0]} of a run. Go on with that run, or choose "
                 "another folder."
             )
+        return made
+
+    def discard(self) -> None:
+        """Removes the folder, unless there is something in it."""
+        with suppress(OSError):
+            if {path.name for path in self.path.iterdir()} <= {LOCK}:
+                (self.path / LOCK).unlink(missing_ok=True)
+                self.path.rmdir()
 
     def check(self) -> None:
         """Raises unless the folder holds a run.
@@ -109,7 +122,7 @@ class RunFolder:
         except ImportError:  # Windows has no such locks
             yield
             return
-        with open(self.path / ".lock", "wb") as file:
+        with open(self.path / LOCK, "wb") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError as error:

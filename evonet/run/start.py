@@ -39,9 +39,14 @@ def start_run(
         OSError: The disk or the folder does not take it. What was kept before is still there.
     """
     home = RunFolder(folder)
-    home.create()
-    with home.locked():
-        return evolve(task, config, callbacks=[*_keepers(home), *callbacks])
+    made = home.create()
+    try:
+        with home.locked():
+            return evolve(task, config, callbacks=[*_keepers(home), *callbacks])
+    except BaseException:
+        if made:
+            home.discard()  # does nothing once a single file is there
+        raise
 
 
 def resume_run(
