@@ -110,7 +110,7 @@ def test_a_run_leaves_its_folder_behind(evonet: CommandLine, tmp_path: Path) -> 
     said = evonet("evolve", "cartpole", "--seed", 3, "--out", "run")
     assert said.status == Exit.DONE
     assert "solved in generation" in said.out
-    assert "evaluations/s" in said.err
+    assert "evals/s" in said.err
     run = RunFolder("run")
     config = Config.load(run.config)
     assert config.run.seed == 3

@@ -167,13 +167,16 @@ class Progress(Callback):
             unit="gen",
             file=self._file,
             dynamic_ncols=True,
+            # Short enough for all of it to fit into 80 columns.
+            bar_format="{n_fmt}/{total_fmt} {bar} {remaining} left{postfix}",
         )
 
     def on_generation(self, record: GenerationRecord) -> None:
         """Moves the bar on."""
+        rate = self._bar.format_sizeof(record.evaluations_per_second)
         self._bar.set_postfix_str(
-            f"best {record.best_so_far:.6g}, mean {record.mean:.6g}, "
-            f"species {record.num_species}, {record.evaluations_per_second:,.0f} evaluations/s",
+            f"best {record.best_so_far:.5g}, mean {record.mean:.4g}, "
+            f"species {record.num_species}, {rate} evals/s",
             refresh=False,
         )
         self._bar.update()
