@@ -173,6 +173,13 @@ class Forward32:
         simd: str,
     ) -> None: ...
     def __call__(self, x: NDArray[np.float32], y: NDArray[np.float32]) -> None: ...
+    def loss(
+        self,
+        x: NDArray[np.float32],
+        targets: NDArray[np.float32],
+        loss: int,
+        out: NDArray[np.float32],
+    ) -> None: ...
 
 class Forward64:
     def __init__(
@@ -194,3 +201,10 @@ class Forward64:
         simd: str,
     ) -> None: ...
     def __call__(self, x: NDArray[np.float64], y: NDArray[np.float64]) -> None: ...
+    def loss(
+        self,
+        x: NDArray[np.float64],
+        targets: NDArray[np.float64],
+        loss: int,
+        out: NDArray[np.float64],
+    ) -> None: ...

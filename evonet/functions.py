@@ -1,8 +1,9 @@
-"""The one registry of activation and aggregation functions.
+"""The one registry of activation, aggregation and loss functions.
 
 A function's position in its tuple is its id: the number that genes store and
 that kernels switch on. The formulas themselves live once, in
-`kernels/activations.h` and `kernels/aggregations.h`, under the same ids.
+`kernels/activations.h`, `kernels/aggregations.h` and `kernels/loss.h`, under
+the same ids.
 """
 
 from __future__ import annotations
@@ -56,8 +57,15 @@ AGGREGATIONS: tuple[Function, ...] = (
     Function("mean", "sum / count; 0 when empty"),
 )
 
+LOSSES: tuple[Function, ...] = (
+    Function("squared", "the sum of squared errors"),
+    Function("cross_entropy", "-sum target ln softmax(output), for classes"),
+    Function("misses", "samples whose largest output is not that of the target"),
+)
+
 ACTIVATION_IDS: dict[str, int] = {f.name: i for i, f in enumerate(ACTIVATIONS)}
 AGGREGATION_IDS: dict[str, int] = {f.name: i for i, f in enumerate(AGGREGATIONS)}
+LOSS_IDS: dict[str, int] = {f.name: i for i, f in enumerate(LOSSES)}
 
 
 def activation_id(name: str) -> int:

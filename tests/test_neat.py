@@ -282,7 +282,7 @@ def test_the_better_parent_is_the_fitter_and_ties_favour_the_second() -> None:
     scores = np.array([1.0, 2.0, 2.0, 5.0])
     species = [Species(1, 0, 0, np.arange(4), 0)]
     config = Reproduction(elitism=1, survival_threshold=1.0)
-    plan = plan_mating(species, scores, np.arange(1, 5), 300, config, 1, 1)
+    plan = plan_mating(species, scores, 300, config, 1, 1)
     assert plan.num_elites == 1
     assert plan.fitter[0] == 3
     fitter, other = plan.fitter[1:], plan.other[1:]
@@ -299,7 +299,7 @@ def test_parents_are_the_best_of_their_species_and_at_least_two() -> None:
     species = [Species(1, 0, 0, np.arange(10), 0), Species(2, 0, 0, np.arange(10, 20), 10)]
     for share, wanted in ((0.25, {7, 8, 9, 17, 18, 19}), (0.01, {8, 9, 18, 19})):
         config = Reproduction(elitism=0, survival_threshold=share)
-        plan = plan_mating(species, scores, np.arange(20), 200, config, 1, 1)
+        plan = plan_mating(species, scores, 200, config, 1, 1)
         assert set(plan.fitter.tolist()) | set(plan.other.tolist()) == wanted
         assert ((plan.fitter < 10) == (plan.other < 10)).all()
 
@@ -308,7 +308,7 @@ def test_of_equal_genomes_the_youngest_are_the_elites() -> None:
     """neat-python sorts by fitness and then by id, both descending."""
     species = [Species(1, 0, 0, np.arange(6), 0)]
     config = Reproduction(elitism=2)
-    plan = plan_mating(species, np.ones(6), np.arange(10, 16), 6, config, 1, 1)
+    plan = plan_mating(species, np.ones(6), 6, config, 1, 1)
     assert plan.fitter[:2].tolist() == [4, 5]
     assert plan.other[:2].tolist() == [-1, -1]
 
@@ -317,10 +317,10 @@ def test_parents_of_other_species_are_as_frequent_as_the_config_says() -> None:
     scores = np.arange(20.0)
     species = [Species(1, 0, 0, np.arange(10), 0), Species(2, 0, 0, np.arange(10, 20), 10)]
     config = Reproduction(elitism=0, interspecies_crossover_prob=0.25)
-    plan = plan_mating(species, scores, np.arange(20), 4000, config, 1, 1)
+    plan = plan_mating(species, scores, 4000, config, 1, 1)
     mixed = int(((plan.fitter < 10) != (plan.other < 10)).sum())
     assert abs(mixed - 1000) < 150
-    alone = plan_mating(species[:1], scores, np.arange(20), 100, config, 1, 1)
+    alone = plan_mating(species[:1], scores, 100, config, 1, 1)
     assert alone.fitter.max() < 10
 
 

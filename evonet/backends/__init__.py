@@ -6,13 +6,13 @@ reference  plain NumPy, readable: the oracle, and the fallback without a compile
 
 from __future__ import annotations
 
-from evonet.backends.base import Backend, Forward
+from evonet.backends.base import Backend, Forward, Loss
 from evonet.errors import check_option
 from evonet.native import load_native
 
 NAMES = ("cpu", "reference")
 
-__all__ = ["NAMES", "Backend", "Forward", "resolve_backend"]
+__all__ = ["NAMES", "Backend", "Forward", "Loss", "resolve_backend"]
 
 
 def resolve_backend(name: str) -> Backend:

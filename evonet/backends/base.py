@@ -17,6 +17,13 @@ Forward = Callable[[npt.NDArray[Any]], npt.NDArray[Any]]
 """Maps contiguous samples [B, I] or [P, B, I] of the schedule's type to [P, B, O]."""
 
 
+Loss = Callable[[npt.NDArray[Any], npt.NDArray[Any], int], npt.NDArray[Any]]
+"""Maps such samples, targets [B, O] and the id of a loss to the loss of each genome.
+
+It comes as [P, 2], a sum and what its roundings left out; both together have twice the digits.
+"""
+
+
 @dataclass(frozen=True)
 class Episodes:
     """Which episodes of a control task to play.
@@ -60,6 +67,9 @@ class Backend(Protocol):
 
     def forward(self, schedule: Schedule, threads: int) -> Forward:
         """Prepares the feed-forward pass of a schedule."""
+
+    def loss(self, schedule: Schedule, threads: int) -> Loss:
+        """Prepares the feed-forward pass with a loss behind it."""
 
     def rollout(
         self,

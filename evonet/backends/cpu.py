@@ -15,7 +15,7 @@ from evonet.native import require_native
 from evonet.schedule import build_schedule
 
 if TYPE_CHECKING:
-    from evonet.backends.base import Episodes, Forward
+    from evonet.backends.base import Episodes, Forward, Loss
     from evonet.population import Population
     from evonet.schedule import OnCycle, Schedule
 
@@ -34,6 +34,7 @@ class CpuBackend:
 
     def __init__(self) -> None:
         self._native = require_native()
+        self._bound: tuple[Schedule, int, Any] | None = None
 
     def simd_level(self) -> str:
         """The instruction set in use.
@@ -52,6 +53,32 @@ class CpuBackend:
 
     def forward(self, schedule: Schedule, threads: int) -> Forward:
         """Binds the schedule's arrays once, so that a call costs microseconds."""
+        kernel = self._bind(schedule, threads)
+        shape, dtype = (schedule.num_genomes, schedule.num_outputs), schedule.dtype
+
+        def forward(x: npt.NDArray[Any]) -> npt.NDArray[Any]:
+            y = np.empty((shape[0], x.shape[-2], shape[1]), dtype)
+            kernel(x, y)
+            return y
+
+        return forward
+
+    def loss(self, schedule: Schedule, threads: int) -> Loss:
+        """Evaluates some genomes at a time, so that all outputs need never be in memory."""
+        kernel = self._bind(schedule, threads)
+        num_genomes, dtype = schedule.num_genomes, schedule.dtype
+
+        def loss(x: npt.NDArray[Any], targets: npt.NDArray[Any], which: int) -> npt.NDArray[Any]:
+            out = np.empty((num_genomes, 2), dtype)
+            kernel.loss(x, targets, which, out)
+            return out
+
+        return loss
+
+    def _bind(self, schedule: Schedule, threads: int) -> Any:
+        """The kernel of a schedule; the same one for a forward pass and for a loss."""
+        if self._bound is not None and self._bound[0] is schedule and self._bound[1] == threads:
+            return self._bound[2]
         make = self._native.Forward32 if schedule.dtype == np.float32 else self._native.Forward64
         kernel = make(
             schedule.num_inputs,
@@ -70,18 +97,8 @@ class CpuBackend:
             threads,
             self.simd_level(),
         )
-        num_genomes, num_outputs, dtype = (
-            schedule.num_genomes,
-            schedule.num_outputs,
-            schedule.dtype,
-        )
-
-        def forward(x: npt.NDArray[Any]) -> npt.NDArray[Any]:
-            y = np.empty((num_genomes, x.shape[-2], num_outputs), dtype)
-            kernel(x, y)
-            return y
-
-        return forward
+        self._bound = (schedule, threads, kernel)
+        return kernel
 
     def rollout(
         self,

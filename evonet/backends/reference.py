@@ -10,10 +10,11 @@ import numpy.typing as npt
 from evonet.backends import reference_control
 from evonet.backends.base import Rollout
 from evonet.backends.reference_functions import activate, aggregate, preactivation
+from evonet.backends.reference_loss import total_loss
 from evonet.schedule import build_schedule
 
 if TYPE_CHECKING:
-    from evonet.backends.base import Episodes, Forward
+    from evonet.backends.base import Episodes, Forward, Loss
     from evonet.population import Population
     from evonet.schedule import OnCycle, Schedule
 
@@ -40,6 +41,17 @@ class ReferenceBackend:
             return y
 
         return forward
+
+    def loss(self, schedule: Schedule, threads: int) -> Loss:
+        """Evaluates, then adds up losses by the tree of `kernels/loss.h`."""
+        forward = self.forward(schedule, threads)
+
+        def loss(x: npt.NDArray[Any], targets: npt.NDArray[Any], which: int) -> npt.NDArray[Any]:
+            y = forward(x)
+            losses = [total_loss(which, one, targets) for one in y]
+            return np.array(losses, schedule.dtype).reshape(-1, 2)
+
+        return loss
 
     def rollout(
         self,

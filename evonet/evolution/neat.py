@@ -268,7 +268,6 @@ class NEAT:
         plan = plan_mating(
             going_on,
             scores,
-            state.ids,
             self.config.neat.pop_size,
             self.config.reproduction,
             self.seed,

@@ -169,22 +169,28 @@ def node_distance(a: Genes, b: Genes, rules: Rules) -> np.floating[Any]:
 
 
 def connection_distance(a: Genes, b: Genes, rules: Rules) -> np.floating[Any]:
-    """The part of the connections; those beyond the other's last innovation are excess."""
+    """The part of the connections, which match by their ends.
+
+    Those beyond the other's last innovation are excess, the other unmatched ones disjoint.
+    """
     real = a.weight.dtype.type
-    i, j = matching(a.innovation, b.innovation)
-    same = (a.source[i] == b.source[j]) & (a.target[i] == b.target[j])
-    i, j = i[same], j[same]
+    position = {ends: i for i, ends in enumerate(a.ends())}
+    pairs = [(position[ends], j) for j, ends in enumerate(b.ends()) if ends in position]
+    i, j = np.array(pairs, np.int64).reshape(-1, 2).T
     larger = max(len(a.innovation), len(b.innovation))
     excess = sum(
-        int(np.count_nonzero(one > another.max(initial=-1)))
-        for one, another in ((a.innovation, b.innovation), (b.innovation, a.innovation))
+        int(np.count_nonzero(np.delete(one, matched) > another.max(initial=-1)))
+        for one, matched, another in (
+            (a.innovation, i, b.innovation),
+            (b.innovation, j, a.innovation),
+        )
     )
-    disjoint = len(a.innovation) + len(b.innovation) - 2 * len(i) - excess
+    unmatched = len(a.innovation) + len(b.innovation) - 2 * len(i)
     flipped = a.enabled[i] != b.enabled[j]
     apart = np.abs(a.weight[i] - b.weight[j])
     apart = apart + np.where(flipped, real(rules["enable_penalty"]), real(0))
-    total = in_order(apart * real(rules["weight"])) + real(rules["disjoint"]) * real(disjoint)
-    total = total + real(rules["excess"]) * real(excess)
+    total = in_order(apart * real(rules["weight"])) + real(rules["disjoint"]) * real(unmatched)
+    total = total + (real(rules["excess"]) - real(rules["disjoint"])) * real(excess)
     return real(0) if larger == 0 else total / real(larger)
 
 

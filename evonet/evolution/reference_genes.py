@@ -71,6 +71,10 @@ class Genes:
         one = population[genome : genome + 1]
         return cls(*(getattr(one, field.name).copy() for field in fields(cls)))
 
+    def ends(self) -> list[tuple[int, int]]:
+        """Source and target of each connection."""
+        return list(zip(self.source.tolist(), self.target.tolist(), strict=True))
+
     def pick_nodes(self, wanted: npt.NDArray[Any]) -> None:
         """Keeps only some nodes, or changes their order."""
         for name in NODE_ARRAYS:

@@ -38,7 +38,6 @@ class MatingPlan:
 def plan_mating(
     species: list[Species],
     scores: Scores,
-    ids: Indices,
     pop_size: int,
     config: Reproduction,
     seed: int,
@@ -49,7 +48,6 @@ def plan_mating(
     Args:
         species: Those that go on, at least one, worst first.
         scores: [P] higher is better.
-        ids: [P] number of each genome, ascending; decides ties.
         pop_size: Genomes of the next generation.
         config: How to share.
         seed: Of the run.
@@ -65,8 +63,8 @@ def plan_mating(
     pools: list[Indices] = []  # who may become a parent, per species
     num_children: list[int] = []
     for s, amount in zip(species, amounts, strict=True):
-        order = np.lexsort((ids[s.members], scores[s.members]))[::-1]
-        ranked = s.members[order]
+        # Ids ascend with positions: of equals the youngest comes first, as in neat-python.
+        ranked = s.members[np.argsort(scores[s.members], kind="stable")[::-1]]
         kept = min(config.elitism, amount, len(ranked))
         elites.append(ranked[:kept])
         cutoff = max(2, math.ceil(config.survival_threshold * len(ranked)))

@@ -53,6 +53,8 @@ class Examples:
             if answers.ndim != 1:
                 raise ShapeError(f"y must hold one class per sample, found {list(answers.shape)}.")
             kinds, number = np.unique(answers, return_inverse=True)
+            if len(kinds) == 1:
+                raise ShapeError(f"y must hold at least two classes, found only {kinds[0]!s}.")
             names = tuple(str(kind) for kind in kinds)
             answers = np.eye(len(kinds))[number]
         elif answers.ndim == 1:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -10,14 +9,10 @@ import numpy.typing as npt
 
 from evonet.errors import OptionError, ShapeError, check_option
 from evonet.tasks.examples import Examples, read_examples, split_examples
-from evonet.tasks.losses import LOSSES, right_answers
 from evonet.tasks.options import check_path, check_real, check_whole
 
 if TYPE_CHECKING:
     from evonet.network import Network
-
-# Outputs that exist at once while a population is scored.
-MOST_OUTPUTS = 1 << 24
 
 
 class Supervised:
@@ -27,7 +22,7 @@ class Supervised:
         x: [B, I] samples.
         y: [B, O] the right answers.
         best: Fitness of a network without error.
-        loss: "squared_error", or "cross_entropy" of the softmax of the outputs.
+        loss: "squared", or "cross_entropy" of the softmax of the outputs.
         mean: Whether the loss is per sample.
         num_inputs: I.
         num_outputs: O.
@@ -41,7 +36,7 @@ class Supervised:
         y: npt.ArrayLike,
         best: float = 0.0,
         *,
-        loss: Literal["squared_error", "cross_entropy"] = "squared_error",
+        loss: Literal["squared", "cross_entropy"] = "squared",
         mean: bool = False,
         solved: float | None = None,
         test: Examples | None = None,
@@ -52,7 +47,7 @@ class Supervised:
             ShapeError: x and y are not two-dimensional or differ in length.
             OptionError: There is no such loss.
         """
-        check_option("loss", loss, LOSSES)
+        check_option("loss", loss, ("squared", "cross_entropy"))
         self.x = np.asarray(x, np.float64)
         self.y = np.asarray(y, np.float64)
         if self.x.ndim != 2 or self.y.ndim != 2 or len(self.x) != len(self.y):
@@ -78,9 +73,9 @@ class Supervised:
             seed: Ignored.
 
         Returns:
-            [P] fitness, added up sample by sample in float64 so that it is the same everywhere.
+            [P] fitness.
         """
-        loss = self._total(network, self.x, self.y, LOSSES[self.loss])
+        loss = network.loss(self.x, self.y, self.loss)
         return self.best - (loss / len(self.x) if self.mean else loss)
 
     def test_scores(self, network: Network) -> dict[str, npt.NDArray[np.float64]]:
@@ -98,25 +93,10 @@ class Supervised:
         if self.test is None:
             raise OptionError("no examples were kept aside. Give the task a test_fraction.")
         x, y = self.test.x, self.test.y
-        scores = {"loss": self._total(network, x, y, LOSSES[self.loss]) / len(x)}
+        scores = {"loss": network.loss(x, y, self.loss) / len(x)}
         if self.loss == "cross_entropy":
-            scores["accuracy"] = self._total(network, x, y, right_answers) / len(x)
+            scores["accuracy"] = 1 - network.loss(x, y, "misses") / len(x)
         return scores
-
-    def _total(
-        self,
-        network: Network,
-        x: npt.NDArray[np.float64],
-        y: npt.NDArray[np.float64],
-        score: Callable[[npt.NDArray[Any], npt.NDArray[np.float64]], npt.NDArray[np.float64]],
-    ) -> npt.NDArray[np.float64]:
-        """Sums a score over samples, some at a time so that memory stays bounded."""
-        total = np.zeros(len(network))
-        some = max(1, MOST_OUTPUTS // max(1, len(network) * self.num_outputs))
-        for begin in range(0, len(x), some):
-            part = slice(begin, begin + some)
-            total += score(network(x[part]), y[part])
-        return total
 
 
 def xor() -> Supervised:

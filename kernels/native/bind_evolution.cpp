@@ -3,9 +3,12 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 
+#include <vector>
+
 #include "native/bindings.h"
 #include "native/breed.h"
 #include "native/speciate.h"
+#include "native/standard_set.h"
 #include "philox.h"
 
 using namespace nb::literals;
@@ -188,7 +191,12 @@ nb::object distances(const nb::object& population, In<int64_t> a, In<int64_t> b,
   const EvolutionKernels<T>& kernels = find_isa(simd).kernels(T()).evolution;
   Buffer<T> out(static_cast<int64_t>(a.shape(0)));
   for (int64_t i = 0; i < out.size; ++i) {
-    out.data[i] = kernels.distance(genomes[a.data()[i]], genomes[b.data()[i]], distance_rules);
+    const Genome<T> genome = genomes[b.data()[i]];
+    std::vector<int> words(genome.num_nodes + genome.num_conns);
+    T distance[kStandards];
+    StandardSet<T>({genomes[a.data()[i]]}, kernels)
+        .measure(genome, distance_rules, words.data(), distance);
+    out.data[i] = distance[0];
   }
   return to_numpy(out);
 }

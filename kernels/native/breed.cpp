@@ -106,11 +106,16 @@ void put_numbers(const Genes<T>& c, int num_nodes, int num_conns, const Request&
   }
 }
 
-// Runs make(worker, part, index) for all children, then joins the parts.
+// Genes that a thread breeds before it asks for more: some 50 microseconds.
+constexpr int64_t kGenesPerPart = 2048;
+
+// Runs make(worker, part, index) for all children, then joins the parts. `genes` is about how many
+// they will have in all.
 template <class T, class Room, class Make>
-bool make_generation(int64_t count, int threads, const Interrupt::Poll& poll, Numbers& numbers,
-                     Offspring<T>& out, const Room& room, const Make& make) {
-  const int64_t num_parts = std::clamp<int64_t>(count / 64, 1, 64 * threads);
+bool make_generation(int64_t count, int64_t genes, int threads, const Interrupt::Poll& poll,
+                     Numbers& numbers, Offspring<T>& out, const Room& room, const Make& make) {
+  const int64_t num_parts =
+      std::clamp<int64_t>(genes / kGenesPerPart, 1, std::min<int64_t>(count + 1, 64 * threads));
   const auto begin_of = [&](int64_t part) { return count * part / num_parts; };
   std::vector<Part<T>> parts(num_parts);
   bool finished = parallel_for(
@@ -208,8 +213,11 @@ bool breed_generation(const BreedPlan<T>& plan, const EvolutionKernels<T>& kerne
   }
   const int64_t words = kernels.cycle_scratch(most_nodes + 1, most_conns + 3);
   std::vector<std::unique_ptr<int[]>> scratch(threads);
+  const int64_t num_parents = plan.parents.num_genomes;
+  const int64_t genes = plan.parents.node_start[num_parents] + plan.parents.conn_start[num_parents];
   const bool finished = make_generation(
-      plan.num_children, threads, poll, numbers, out,
+      plan.num_children, genes * plan.num_children / std::max<int64_t>(1, num_parents), threads,
+      poll, numbers, out,
       [&](int64_t i) {
         const Genome<T> parent = plan.parents[plan.fitter[i]];
         return std::pair<int64_t, int64_t>(parent.num_nodes + 1, parent.num_conns + 3);
@@ -243,7 +251,7 @@ bool first_generation(int64_t num_genomes, const FirstPlan& plan, const GenomeRu
   if (threads <= 0) threads = available_threads();
   Numbers none{0, 0};
   return make_generation(
-      num_genomes, threads, poll, none, out,
+      num_genomes, num_genomes * (plan.num_nodes + plan.num_wanted), threads, poll, none, out,
       [&](int64_t) { return std::pair<int64_t, int64_t>(plan.num_nodes, plan.num_candidates); },
       [&](int, Part<T>& part, int64_t i) {
         Child<T> child = part.next_child(nullptr);

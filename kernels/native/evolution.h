@@ -7,6 +7,7 @@
 #include "first_plan.h"
 #include "gene_rules.h"
 #include "genome_view.h"
+#include "standards.h"
 
 namespace evonet {
 
@@ -39,7 +40,11 @@ struct EvolutionKernels {
                 uint32_t index);
   void (*first)(Child<T>& child, const FirstPlan& plan, const GenomeRules<T>& rules,
                 RandomSource random, uint32_t index);
-  T (*distance)(const Genome<T>& a, const Genome<T>& b, const DistanceRules<T>& rules);
+  int (*dictionary_slots)(int num_words);
+  void (*add_standard)(Standards<T>& standards, const Genome<T>& genome);
+  // The distance of a genome to each standard; `words` holds one number per gene of the genome.
+  void (*measure)(const Standards<T>& standards, const Genome<T>& genome,
+                  const DistanceRules<T>& rules, int* words, T* distances);
 };
 
 }  // namespace evonet

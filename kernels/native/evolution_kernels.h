@@ -5,6 +5,7 @@
 #include "distance.h"
 #include "first_genome.h"
 #include "native/evolution.h"
+#include "native/simd.h"
 
 EVONET_NAMESPACE_BEGIN
 
@@ -22,9 +23,22 @@ void first_one(Child<T>& child, const FirstPlan& plan, const GenomeRules<T>& rul
   make_first_genome(child, plan, rules, Draws{random.seed, random.generation, index});
 }
 
+inline int dictionary_slots_of(int num_words) { return dictionary_slots(num_words); }
+
 template <class T>
-T distance_of(const Genome<T>& a, const Genome<T>& b, const DistanceRules<T>& rules) {
-  return distance(a, b, rules);
+void add_standard_to(Standards<T>& standards, const Genome<T>& genome) {
+  add_standard(standards, genome);
+}
+
+template <class T>
+void measure(const Standards<T>& standards, const Genome<T>& genome, const DistanceRules<T>& rules,
+             int* words, T* distances) {
+  using V = Vector<T, kStandards>;
+  int* const link_words = words + genome.num_nodes;
+  look_up(standards, genome, words, link_words);
+  for (int lane = 0; lane < standards.count; lane += kLanes<T, kStandards>) {
+    store(distances + lane, distances_to<V>(standards, lane, genome, words, link_words, rules));
+  }
 }
 
 inline int64_t cycle_scratch_of(int64_t num_nodes, int64_t num_conns) {
@@ -32,7 +46,8 @@ inline int64_t cycle_scratch_of(int64_t num_nodes, int64_t num_conns) {
 }
 
 template <class T>
-constexpr EvolutionKernels<T> kEvolution = {&cycle_scratch_of, &breed_one<T>, &first_one<T>,
-                                            &distance_of<T>};
+constexpr EvolutionKernels<T> kEvolution = {&cycle_scratch_of,   &breed_one<T>,
+                                            &first_one<T>,       &dictionary_slots_of,
+                                            &add_standard_to<T>, &measure<T>};
 
 EVONET_NAMESPACE_END

@@ -46,6 +46,9 @@ struct IsaKernels {
   // num_links values.
   void (*aggregate)(int id, const T* weights, const T* values, const int32_t* source,
                     int64_t num_links, T* scratch, T* out);
+  // The loss of one genome's answers y [B, O]: a sum and its rest.
+  void (*loss)(int loss, const T* y, const T* targets, int64_t num_samples, int64_t num_outputs,
+               T* out);
   EvolutionKernels<T> evolution;
   RolloutKernels<T> rollout;
 };

@@ -64,6 +64,8 @@ class Forward {
  public:
   using Samples = nb::ndarray<const T, nb::c_contig, nb::device::cpu>;
   using Outputs = nb::ndarray<T, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+  using Targets = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+  using Losses = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
   using Slots = nb::ndarray<const int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
   Forward(int64_t num_inputs, int64_t num_outputs, In<int64_t> node_start, In<T> bias,
@@ -99,21 +101,67 @@ class Forward {
   }
 
   void operator()(Samples x, Outputs y) const {
-    const bool shared = x.ndim() == 2;
-    const ForwardCall<T> call{schedule_, x.data(), shared, static_cast<int64_t>(y.shape(1)),
-                              y.data()};
+    const auto num_samples = static_cast<int64_t>(y.shape(1));
+    run_interruptibly(
+        [&] { return evaluate({schedule_, x.data(), x.ndim() == 2, num_samples, y.data()}); });
+  }
+
+  // The loss of every genome. Outputs are never all in memory, only those of some genomes at a
+  // time.
+  void loss(Samples x, Targets targets, int loss, Losses out) const {
+    const auto num_samples = static_cast<int64_t>(targets.shape(0));
+    const int64_t size = std::max<int64_t>(1, num_samples * schedule_.num_outputs);
+    const int64_t genomes = schedule_.num_genomes;
+    const int64_t most =
+        std::clamp<int64_t>(kOutputsAtOnce / size, 1, std::max<int64_t>(1, genomes));
+    Buffer<T> y(most * size);
+    run_interruptibly([&] {
+      for (int64_t begin = 0; begin < genomes; begin += most) {
+        const ScheduleView<T> part = schedule_.part(begin, std::min(begin + most, genomes));
+        const bool shared = x.ndim() == 2;
+        const T* samples =
+            shared ? x.data() : x.data() + begin * num_samples * schedule_.num_inputs;
+        if (!evaluate({part, samples, shared, num_samples, y.data.get()})) return false;
+        const int64_t per_task = std::max<int64_t>(1, kLossesPerTask / size);
+        const int64_t tasks = (part.num_genomes + per_task - 1) / per_task;
+        const bool done = parallel_for(
+            threads_, tasks,
+            [&](int, int64_t task, Interrupt& interrupt) {
+              const int64_t end = std::min((task + 1) * per_task, part.num_genomes);
+              for (int64_t g = task * per_task; g < end; ++g) {
+                if (interrupt.requested()) return;
+                kernels_.loss(loss, y.data.get() + g * size, targets.data(), num_samples,
+                              schedule_.num_outputs, out.data() + 2 * (begin + g));
+              }
+            },
+            python_signal);
+        if (!done) return false;
+      }
+      return true;
+    });
+  }
+
+ private:
+  // Below this many link-samples waking a thread costs more than it saves.
+  static constexpr int64_t kSerialWork = 1 << 17;
+  static constexpr int64_t kTaskWork = 1 << 20;
+  // Numbers: few enough for a cache, many enough that starting threads does not count.
+  static constexpr int64_t kOutputsAtOnce = 1 << 20;
+  static constexpr int64_t kLossesPerTask = 1 << 14;
+
+  // False if it was interrupted.
+  bool evaluate(const ForwardCall<T>& call) const {
+    const ScheduleView<T>& s = call.schedule;
     const SampleBlocks blocks(call.num_samples, max_slots_, sizeof(T), kernels_.max_width);
     // Splitting a block over genomes is free when inputs are shared: they are loaded once per task.
-    const int64_t cost = schedule_.edge_start[schedule_.node_start[schedule_.num_genomes]] +
-                         8 * schedule_.node_start[schedule_.num_genomes] +
-                         8 * schedule_.num_genomes;
+    const int64_t cost = cost_until(s, s.num_genomes) - cost_until(s, 0);
     const int64_t work = cost * blocks.padded_samples();
     // Enough tasks that no thread waits long for the last one.
     const int64_t per_block =
         (4 * threads_ + blocks.count() - 1) / std::max<int64_t>(1, blocks.count());
     const int64_t splits =
         std::clamp<int64_t>(std::max(cost * blocks.max_width() / kTaskWork, per_block), 1,
-                            std::max<int64_t>(1, schedule_.num_genomes));
+                            std::max<int64_t>(1, s.num_genomes));
     const int64_t tasks = blocks.count() * splits;
     const int64_t threads = work < kSerialWork ? 1 : std::min<int64_t>(threads_, tasks);
     std::vector<Memory<T>> memories;
@@ -122,33 +170,30 @@ class Forward {
       memories.emplace_back(max_slots_ * blocks.max_width(), max_links_);
       workspaces.push_back(memories.back().workspace());
     }
-    run_interruptibly([&] {
-      return parallel_for(
-          static_cast<int>(threads), tasks,
-          [&](int worker, int64_t task, Interrupt& interrupt) {
-            const int64_t split = task % splits;
-            kernels_.forward(call, genome_at(cost, split, splits),
-                             genome_at(cost, split + 1, splits), blocks[task / splits],
-                             workspaces[worker], interrupt);
-          },
-          python_signal);
-    });
+    return parallel_for(
+        static_cast<int>(threads), tasks,
+        [&](int worker, int64_t task, Interrupt& interrupt) {
+          const int64_t split = task % splits;
+          kernels_.forward(call, genome_at(s, cost, split, splits),
+                           genome_at(s, cost, split + 1, splits), blocks[task / splits],
+                           workspaces[worker], interrupt);
+        },
+        python_signal);
   }
 
- private:
-  // Below this many link-samples waking a thread costs more than it saves.
-  static constexpr int64_t kSerialWork = 1 << 17;
-  static constexpr int64_t kTaskWork = 1 << 20;
+  // In links, of the genomes before g and of all that lie before them.
+  static int64_t cost_until(const ScheduleView<T>& s, int64_t g) {
+    return s.edge_start[s.node_start[g]] + 8 * s.node_start[g] + 8 * g;
+  }
 
   // First genome of a split, with equal cost in every split.
-  int64_t genome_at(int64_t cost, int64_t split, int64_t splits) const {
+  static int64_t genome_at(const ScheduleView<T>& s, int64_t cost, int64_t split, int64_t splits) {
     const double wanted =
         static_cast<double>(cost) * static_cast<double>(split) / static_cast<double>(splits);
-    int64_t low = 0, high = schedule_.num_genomes;
+    int64_t low = 0, high = s.num_genomes;
     while (low < high) {
       const int64_t g = (low + high) / 2;
-      const int64_t node = schedule_.node_start[g];
-      if (static_cast<double>(schedule_.edge_start[node] + 8 * node + 8 * g) < wanted) {
+      if (static_cast<double>(cost_until(s, g) - cost_until(s, 0)) < wanted) {
         low = g + 1;
       } else {
         high = g;
@@ -177,7 +222,10 @@ void bind_forward(nb::module_& m, const char* name) {
            "aggregation"_a, "edge_start"_a, "source"_a, "weight"_a, "level_start"_a, "level_end"_a,
            "output_slot"_a, "threads"_a, "simd"_a)
       .def("__call__", &Forward<T>::operator(), "x"_a.noconvert(), "y"_a.noconvert(),
-           "Evaluates x [B, I] or [P, B, I] into y [P, B, O].");
+           "Evaluates x [B, I] or [P, B, I] into y [P, B, O].")
+      .def("loss", &Forward<T>::loss, "x"_a.noconvert(), "targets"_a.noconvert(), "loss"_a,
+           "out"_a.noconvert(),
+           "The loss of every genome against targets [B, O], into out [P, 2]: sum and rest.");
 }
 
 template <class T>

@@ -21,6 +21,16 @@ struct ScheduleView {
   const int64_t* level_start;  // [P + 1]
   const int32_t* level_end;    // [L] local node index one past the level
   const int32_t* output_slot;  // [P, O] or -1 for an output that is never evaluated
+
+  // Genomes [begin, end) alone.
+  ScheduleView part(int64_t begin, int64_t end) const {
+    ScheduleView view = *this;
+    view.num_genomes = end - begin;
+    view.node_start += begin;
+    view.level_start += begin;
+    view.output_slot += begin * num_outputs;
+    return view;
+  }
 };
 
 }  // namespace evonet

@@ -7,10 +7,13 @@
 #include <algorithm>
 #include <limits>
 
+#include "native/standard_set.h"
+
 namespace evonet {
 namespace {
 
-constexpr int64_t kChunk = 256;
+// Genes that a thread looks up before it asks for more: some 20 microseconds.
+constexpr int64_t kGenesPerChunk = 4096;
 
 template <class T>
 struct Nearest {
@@ -33,29 +36,48 @@ bool speciate(const GenomesView<T>& population, const GenomesView<T>& old, T thr
               const Interrupt::Poll& poll, Speciation& out) {
   if (threads <= 0) threads = available_threads();
   const int64_t count = population.num_genomes, num_old = old.num_genomes;
-  const int64_t num_chunks = (count + kChunk - 1) / kChunk;
-  const auto for_genomes = [&](int64_t first, const auto& visit) {
-    const int64_t first_chunk = first / kChunk;
+  const int64_t genes = population.node_start[count] + population.conn_start[count];
+  const int64_t chunk = std::clamp<int64_t>(kGenesPerChunk * count / (genes + 1), 1, 256);
+  const int64_t num_chunks = (count + chunk - 1) / chunk;
+  int64_t most_genes = 0;
+  for (int64_t g = 0; g < count; ++g) {
+    most_genes = std::max<int64_t>(most_genes, population[g].num_nodes + population[g].num_conns);
+  }
+  std::vector<std::vector<int>> words(threads);
+  std::vector<std::vector<T>> distances(threads);
+
+  // Calls visit(worker, g, distances to the standards) for all genomes from `first` on that
+  // concern it.
+  const auto measure_all = [&](const StandardSet<T>& standards, int64_t first, const auto& concerns,
+                               const auto& visit) {
+    const int64_t first_chunk = first / chunk;
     return parallel_for(
         threads, num_chunks - first_chunk,
         [&](int worker, int64_t index, Interrupt&) {
-          const int64_t begin = (first_chunk + index) * kChunk;
-          for (int64_t g = std::max(begin, first); g < std::min(begin + kChunk, count); ++g) {
-            visit(worker, g);
+          words[worker].resize(most_genes);
+          distances[worker].resize(standards.num_distances());
+          const int64_t begin = (first_chunk + index) * chunk;
+          for (int64_t g = std::max(begin, first); g < std::min(begin + chunk, count); ++g) {
+            if (!concerns(g)) continue;
+            standards.measure(population[g], rules, words[worker].data(), distances[worker].data());
+            visit(worker, g, distances[worker].data());
           }
         },
         poll);
   };
+  const auto all = [](int64_t) { return true; };
 
   out.species.assign(count, -1);
   out.representative.assign(num_old, -1);
+  std::vector<Genome<T>> genomes;
+  for (int64_t s = 0; s < num_old; ++s) genomes.push_back(old[s]);
   std::vector<std::vector<Nearest<T>>> found(threads, std::vector<Nearest<T>>(num_old));
-  if (!for_genomes(0, [&](int worker, int64_t g) {
-        const Genome<T> genome = population[g];
-        for (int64_t s = 0; s < num_old; ++s) {
-          found[worker][s].offer(kernels.distance(old[s], genome, rules), g);
-        }
-      })) {
+  if (num_old > 0 && !measure_all(StandardSet<T>(genomes, kernels), 0, all,
+                                  [&](int worker, int64_t g, const T* distance) {
+                                    for (int64_t s = 0; s < num_old; ++s) {
+                                      found[worker][s].offer(distance[s], g);
+                                    }
+                                  })) {
     return false;
   }
   for (int64_t s = 0; s < num_old && s < count; ++s) {
@@ -65,9 +87,17 @@ bool speciate(const GenomesView<T>& population, const GenomesView<T>& old, T thr
     }
     if (nearest.genome >= count || out.species[nearest.genome] >= 0) {
       // Taken by an earlier species: look again among the others.
+      std::vector<Nearest<T>> again(threads);
+      if (!measure_all(
+              StandardSet<T>({old[s]}, kernels), 0, [&](int64_t g) { return out.species[g] < 0; },
+              [&](int worker, int64_t g, const T* distance) {
+                again[worker].offer(distance[0], g);
+              })) {
+        return false;
+      }
       nearest = Nearest<T>();
-      for (int64_t g = 0; g < count; ++g) {
-        if (out.species[g] < 0) nearest.offer(kernels.distance(old[s], population[g], rules), g);
+      for (const Nearest<T>& by_worker : again) {
+        nearest.offer(by_worker.distance, by_worker.genome);
       }
     }
     if (nearest.genome >= count) continue;
@@ -77,25 +107,22 @@ bool speciate(const GenomesView<T>& population, const GenomesView<T>& old, T thr
 
   // best[g] is the distance to the representative of the species that g is in.
   std::vector<T> best(count, threshold);
-  if (!for_genomes(0, [&](int, int64_t g) {
-        if (out.species[g] >= 0) return;
-        const Genome<T> genome = population[g];
-        int32_t chosen = -1;
-        for (int64_t s = 0; s < num_old; ++s) {
-          if (out.representative[s] < 0) continue;
-          const T d = kernels.distance(population[out.representative[s]], genome, rules);
-          if (d < best[g]) {
-            best[g] = d;
-            chosen = static_cast<int32_t>(s);
-          }
-        }
-        // A representative is settled and never looks at this array, so writing is safe.
-        out.species[g] = chosen;
-      })) {
-    return false;
-  }
   for (int64_t s = 0; s < num_old; ++s) {
     if (out.representative[s] >= 0) best[out.representative[s]] = T(-1);
+  }
+  const auto undecided = [&](int64_t g) { return best[g] > T(0); };
+  genomes.clear();
+  for (const int64_t g : out.representative) genomes.push_back(g < 0 ? Genome<T>{} : population[g]);
+  if (num_old > 0 && !measure_all(StandardSet<T>(genomes, kernels), 0, undecided,
+                                  [&](int, int64_t g, const T* distance) {
+                                    for (int64_t s = 0; s < num_old; ++s) {
+                                      if (out.representative[s] < 0) continue;
+                                      if (!(distance[s] < best[g])) continue;
+                                      best[g] = distance[s];
+                                      out.species[g] = static_cast<int32_t>(s);
+                                    }
+                                  })) {
+    return false;
   }
 
   for (int64_t founder = 0; founder < count; ++founder) {
@@ -104,15 +131,12 @@ bool speciate(const GenomesView<T>& population, const GenomesView<T>& old, T thr
     out.representative.push_back(founder);
     out.species[founder] = species;
     best[founder] = T(-1);
-    const Genome<T> representative = population[founder];
-    if (!for_genomes(founder + 1, [&](int, int64_t g) {
-          if (best[g] <= T(0)) return;
-          const T d = kernels.distance(representative, population[g], rules);
-          if (d < best[g]) {
-            best[g] = d;
-            out.species[g] = species;
-          }
-        })) {
+    if (!measure_all(StandardSet<T>({population[founder]}, kernels), founder + 1, undecided,
+                     [&](int, int64_t g, const T* distance) {
+                       if (!(distance[0] < best[g])) return;
+                       best[g] = distance[0];
+                       out.species[g] = species;
+                     })) {
       return false;
     }
   }
