@@ -118,11 +118,10 @@ class Watch:
 
     def _say_interrupted(self, neat: NEAT) -> None:
         done = neat.generation + (neat.state.fitness is not None)
-        click.echo(
-            f"\nevonet: interrupted after {done} generations, which are saved. "
-            f"Go on with: {self._resume_command}",
-            err=True,
-        )
+        when = f"after {done} generations, which are saved. Go on"
+        if done == 0:
+            when = "before the first generation was done. Begin again"
+        click.echo(f"\nevonet: interrupted {when} with: {self._resume_command}", err=True)
 
     def _say_done(self, result: Result, written: bool) -> None:
         best, config = result.best, result.neat.config
