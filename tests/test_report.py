@@ -107,6 +107,27 @@ def test_a_page_is_whole_and_asks_for_nothing(cartpole: RunFolder) -> None:
     assert not re.search(r"@import|url\(|https?://", text)
 
 
+@pytest.mark.parametrize("criterion", ["max", "min", "mean"])
+@pytest.mark.parametrize("threshold", [None, -1e9, 1e9])
+def test_a_page_says_whether_the_run_was_solved(
+    tmp_path: Path, criterion: str, threshold: float | None
+) -> None:
+    config = Config.from_dict(
+        {
+            "task": {"name": "xor"},
+            "run": {"generations": 2},
+            "neat": {"pop_size": 10, "fitness_criterion": criterion},
+        }
+    )
+    if threshold is not None:
+        config = config.replace({"neat.fitness_threshold": threshold})
+    result = start_run(tmp_path / "run", make_task("xor"), config)
+    badges = re.findall(r"<em[^>]*>([^<]*)</em>", render_report(RunFolder(tmp_path / "run")))
+    assert badges == (
+        [] if threshold is None else ["solved" if result.solved else "not solved yet"]
+    )
+
+
 def test_the_config_of_a_page_is_that_of_the_run(cartpole: RunFolder) -> None:
     text = cartpole.report.read_text()
     shown = re.search(r"<pre>(.*?)</pre>", text, re.DOTALL)
@@ -155,6 +176,7 @@ def test_a_long_run_with_a_large_champion_makes_a_small_page(tmp_path: Path) -> 
     record = {
         "std": 1.0,
         "best_so_far": 3.0,
+        "solved": False,
         "mean_nodes": 2.0,
         "mean_connections": 3.0,
         "best_nodes": 3,

@@ -28,7 +28,8 @@ class History:
     """A run, generation by generation.
 
     Attributes:
-        columns: [G] each, by the names of `GenerationRecord`; phases as "seconds.ask".
+        columns: [G] each, by the names of `GenerationRecord`; phases as "seconds.ask", and
+            whether it is solved as 0 or 1.
         species: [G] the size of each species by its key.
     """
 
@@ -96,6 +97,7 @@ _NUMBERS: Final = (
     "max",
     "std",
     "best_so_far",
+    "solved",
     "mean_nodes",
     "mean_connections",
     "best_nodes",

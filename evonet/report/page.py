@@ -101,16 +101,18 @@ def _header(
     champion: Champion,
     layout: Layout,
 ) -> str:
-    threshold = config.neat.fitness_threshold
-    fitness = champion.fitness or 0.0
-    lower = config.neat.fitness_criterion == "min"
-    solved = threshold is not None and (fitness <= threshold if lower else fitness >= threshold)
-    verdict = "" if threshold is None else "solved" if solved else "not solved yet"
+    solved = history["solved"][-1] == 1
+    has_goal = config.neat.fitness_threshold is not None and not config.neat.no_fitness_termination
+    verdict = "solved" if solved else "not solved yet" if has_goal else ""
     seconds = float(sum(history[f"seconds.{phase}"].sum() for phase in PHASES))
     evaluations = int(history["evaluations"][-1])
     hidden = sum(spot.key >= layout.num_outputs for spot in layout.spots)
     tiles = [
-        ("best fitness", short(fitness), f"found in generation {champion.generation}"),
+        (
+            "best fitness",
+            short(champion.fitness or 0.0),
+            f"found in generation {champion.generation}",
+        ),
         ("generations", f"{int(history['generation'][-1]) + 1:,}", f"{seconds:.2f} s of work"),
         (
             "evaluations",
