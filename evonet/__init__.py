@@ -8,7 +8,9 @@ Evolving them:
     Config, NEAT, Best, evolve, Result
 Watching and keeping a run:
     Callback, GenerationRecord, CheckpointSaver, MetricsWriter, Progress,
-    save_champion, load_champion
+    TensorBoardWriter, save_champion, load_champion
+A run with a folder of its own:
+    start_run, resume_run, RunFolder
 Errors:
     EvonetError and its children, drawn as a tree in evonet.errors
 """
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
         FitnessError,
         GenomeError,
         OptionError,
+        RunFolderError,
         ShapeError,
         UnknownFunctionError,
     )
@@ -44,9 +47,12 @@ if TYPE_CHECKING:
     from evonet.evolution.loop import evolve
     from evonet.evolution.neat import NEAT, Best
     from evonet.evolution.record import GenerationRecord
+    from evonet.evolution.tensorboard import TensorBoardWriter
     from evonet.genome import Genome
     from evonet.network import Network, compile
     from evonet.population import Population
+    from evonet.run.folder import RunFolder
+    from evonet.run.start import resume_run, start_run
     from evonet.schedule import Schedule, build_schedule
 
 __version__ = "0.1.0"
@@ -79,14 +85,19 @@ _HOME = {
     "Population": "population",
     "Progress": "evolution.callbacks",
     "Result": "evolution.hooks",
+    "RunFolder": "run.folder",
+    "RunFolderError": "errors",
     "Schedule": "schedule",
     "ShapeError": "errors",
+    "TensorBoardWriter": "evolution.tensorboard",
     "UnknownFunctionError": "errors",
     "build_schedule": "schedule",
     "compile": "network",
     "evolve": "evolution.loop",
     "load_champion": "champion",
+    "resume_run": "run.start",
     "save_champion": "champion",
+    "start_run": "run.start",
 }
 
 __all__ = [
@@ -116,14 +127,19 @@ __all__ = [
     "Population",
     "Progress",
     "Result",
+    "RunFolder",
+    "RunFolderError",
     "Schedule",
     "ShapeError",
+    "TensorBoardWriter",
     "UnknownFunctionError",
     "build_schedule",
     "compile",
     "evolve",
     "load_champion",
+    "resume_run",
     "save_champion",
+    "start_run",
 ]
 
 

@@ -14,7 +14,8 @@
     ├── ConfigError            a config file has faults; lists all of them
     ├── FitnessError           fitness has the wrong shape or is not a finite number
     ├── ExtinctionError        all species died out
-    └── CheckpointError        a checkpoint cannot be read, or does not fit the run
+    ├── CheckpointError        a checkpoint cannot be read, or does not fit the run
+    └── RunFolderError         a folder holds no run, or one that is in the way
 
 All of them also derive from the built-in exception that callers would expect
 (`ValueError`, `RuntimeError`, `MemoryError`), so ordinary handlers keep working.
@@ -133,6 +134,10 @@ class ExtinctionError(EvonetError, RuntimeError):
 
 class CheckpointError(EvonetError, ValueError):
     """A checkpoint cannot be read, or does not fit the run that should go on from it."""
+
+
+class RunFolderError(EvonetError, ValueError):
+    """A folder holds no run where one was expected, or the other way round."""
 
 
 def did_you_mean(name: str, allowed: Iterable[str]) -> str:

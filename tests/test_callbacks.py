@@ -392,6 +392,21 @@ def test_progress_shows_where_a_run_is() -> None:
     assert "species" in last
 
 
+def test_checkpoints_can_be_some_time_apart(tmp_path: Path) -> None:
+    saved: list[list[str]] = []
+
+    class Look(Callback):
+        comes_last = True
+
+        def on_generation(self, record: GenerationRecord) -> None:
+            saved.append(sorted(path.name for path in tmp_path.iterdir()))
+
+    records_of(5, callbacks=[CheckpointSaver(tmp_path, seconds=1e9), Look()])
+    first, last = "checkpoint-000000.safetensors", "checkpoint-000004.safetensors"
+    assert saved == [[first]] * 5
+    assert sorted(path.name for path in tmp_path.iterdir()) == [first, last]
+
+
 def test_progress_of_a_resumed_run_begins_where_it_was(tmp_path: Path) -> None:
     pytest.importorskip("tqdm")
     records_of(3, callbacks=[CheckpointSaver(tmp_path)])

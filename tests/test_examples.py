@@ -13,7 +13,10 @@ EXAMPLES = sorted(Path(__file__).parent.parent.joinpath("examples").glob("*.py")
 EXPECTED = {
     "ask_tell.py": "of the points right",
     "cartpole.py": "solved: True",
+    "custom_task.py": "solved: True",
     "forward.py": "x faster",
+    "gymnasium_env.py": "solved: True",
+    "regression.py": "on what it never saw",
     "xor.py": "solved: True",
 }
 

@@ -10,7 +10,7 @@ A callback that returns True ends the run after this generation.
 
 from __future__ import annotations
 
-import json
+import math
 import os
 import time
 from pathlib import Path
@@ -18,6 +18,7 @@ from typing import Any, TextIO
 
 from evonet import checkpoint
 from evonet.errors import CheckpointError, OptionError
+from evonet.evolution.generation_lines import GenerationLines
 from evonet.evolution.hooks import Callback, CallbackLike, Result, Run
 from evonet.evolution.neat import NEAT
 from evonet.evolution.record import GenerationRecord
@@ -44,13 +45,21 @@ class CheckpointSaver(Callback):
 
     comes_last = True
 
-    def __init__(self, folder: str | os.PathLike[str], every: int = 1, keep: int = 3) -> None:
+    def __init__(
+        self,
+        folder: str | os.PathLike[str],
+        every: int = 1,
+        keep: int = 3,
+        seconds: float = 0.0,
+    ) -> None:
         """Saves nothing yet.
 
         Args:
             folder: Where checkpoints are; made if it is missing.
             every: Generations from one checkpoint to the next; the end of a run gets one anyway.
             keep: How many to keep.
+            seconds: The least time from one checkpoint to the next, for runs whose generations
+                are shorter than the writing of a file.
 
         Raises:
             OptionError: every or keep is less than 1.
@@ -61,6 +70,8 @@ class CheckpointSaver(Callback):
         self._folder = Path(folder)
         self._every = every
         self._keep = keep
+        self._seconds = seconds
+        self._last_time = -math.inf
         self._seen = -1  # the last generation that all callbacks are through with
         self._saved: tuple[int, bool] | None = None  # the last state saved, and whether told
 
@@ -87,7 +98,8 @@ class CheckpointSaver(Callback):
     def on_generation(self, record: GenerationRecord) -> None:
         """Saves, if it is time."""
         self._seen = record.generation
-        if (record.generation + 1) % self._every == 0:
+        rested = time.monotonic() - self._last_time >= self._seconds
+        if (record.generation + 1) % self._every == 0 and rested:
             self._save()
 
     def on_end(self, result: Result) -> None:
@@ -100,6 +112,7 @@ class CheckpointSaver(Callback):
     def _save(self) -> None:
         checkpoint.save_checkpoint(self._neat, self._folder, self._keep)
         self._saved = _moment(self._neat)
+        self._last_time = time.monotonic()
 
 
 def _moment(neat: NEAT) -> tuple[int, bool]:
@@ -119,50 +132,21 @@ class MetricsWriter(Callback):
         Args:
             path: The file, usually metrics.jsonl.
         """
-        self._path = Path(path)
-        self._file: TextIO | None = None
+        self._lines = GenerationLines(path)
 
     def on_generation(self, record: GenerationRecord) -> None:
         """Writes a line that other programs see at once."""
-        if self._file is None:
-            # Only now, so that a run that cannot even start leaves the old file alone.
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            self._cut(record.generation)
-            self._file = open(self._path, "a", encoding="utf-8", newline="\n")  # noqa: SIM115
-        self._file.write(json.dumps(record.to_dict(), allow_nan=False) + "\n")
-        self._file.flush()
+        # Begun only now, so that a run that cannot even start leaves the old file alone.
+        self._lines.begin(record.generation)
+        self._lines.write(record.to_dict())
 
     def on_end(self, result: Result) -> None:
         """Closes the file."""
-        if self._file is not None:
-            self._file.close()
-            self._file = None
-
-    def _cut(self, generation: int) -> None:
-        """Ends the file before the first line of a generation, or before a line cut short."""
-        if generation == 0 or not self._path.exists():
-            self._path.write_bytes(b"")
-            return
-        with open(self._path, "r+b") as file:
-            end = 0
-            for line in file:
-                if not line.endswith(b"\n") or _generation_of(line) >= generation:
-                    break
-                end += len(line)
-            file.truncate(end)
-
-
-def _generation_of(line: bytes) -> int:
-    try:
-        record: Any = json.loads(line)
-    except (ValueError, RecursionError):
-        return -1
-    found = record.get("generation") if isinstance(record, dict) else None
-    return found if type(found) is int else -1
+        self._lines.close()
 
 
 class Progress(Callback):
-    """Shows a progress bar with the best fitness so far."""
+    """Shows a progress bar with fitness, species, speed and the time that is left."""
 
     def __init__(self, file: TextIO | None = None) -> None:
         """Shows nothing yet.
@@ -183,12 +167,16 @@ class Progress(Callback):
             unit="gen",
             file=self._file,
             dynamic_ncols=True,
+            # Short enough for all of it to fit into 80 columns.
+            bar_format="{n_fmt}/{total_fmt} {bar} {remaining} left{postfix}",
         )
 
     def on_generation(self, record: GenerationRecord) -> None:
         """Moves the bar on."""
+        rate = self._bar.format_sizeof(record.evaluations_per_second)
         self._bar.set_postfix_str(
-            f"best {record.best_so_far:.6g}, mean {record.mean:.6g}, species {record.num_species}",
+            f"best {record.best_so_far:.5g}, mean {record.mean:.4g}, "
+            f"species {record.num_species}, {rate} evals/s",
             refresh=False,
         )
         self._bar.update()

@@ -1,0 +1,1 @@
+"""The command line. `evonet.cli.app` has the entry point; every command is a module of its own."""

@@ -1,0 +1,147 @@
+"""The entry point: finds a command, runs it, and turns errors into one line and an exit code.
+
+Only click is imported here; a command's module is imported when it is called. So `--help`
+answers at once.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import warnings
+from collections.abc import Sequence
+from enum import IntEnum
+from typing import Any, Final, TextIO
+
+import click
+
+from evonet import __version__
+from evonet.errors import EvonetError, did_you_mean
+
+# The module of each command has a `command`.
+COMMANDS: Final = {
+    "evolve": "Evolve networks on a task, into a folder of their own.",
+    "resume": "Go on with a run that was interrupted, or has more to do.",
+    "report": "Write the page about a run.",
+    "inspect": "Draw a champion, and say how parallel its network is.",
+    "tasks": "List what can be evolved on.",
+    "new": "Write a commented config to begin with.",
+    "doctor": "Say what works on this machine.",
+}
+
+
+class Exit(IntEnum):
+    """What the process ends with.
+
+    Attributes:
+        DONE: All went well, whether or not the task was solved.
+        ERROR: A file, a setting, a task or the machine is at fault; one line says which.
+        USAGE: There is no such command or option.
+        INTERRUPTED: Ctrl-C; what was evolved is saved.
+    """
+
+    DONE = 0
+    ERROR = 1
+    USAGE = 2
+    INTERRUPTED = 130
+
+
+class LazyGroup(click.Group):
+    """Knows the names of its commands, and imports one when it is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """All names, in the order in which people need them."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        """Imports the command."""
+        if name not in COMMANDS:
+            return None
+        command: click.Command = importlib.import_module(f"evonet.cli.{name}").command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Finds the command that the arguments begin with.
+
+        Raises:
+            click.UsageError: There is none of that name.
+        """
+        if args[0] not in COMMANDS and not args[0].startswith("-"):
+            hint = did_you_mean(args[0], COMMANDS)
+            raise click.UsageError(f"{args[0]!r} is not a command. {hint}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Lists the commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.command(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Begin with: evonet evolve cartpole",
+)
+@click.version_option(__version__, prog_name="evonet")
+def app() -> None:
+    """Evolves neural networks of arbitrary topology, a whole population at once."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs a command.
+
+    Args:
+        arguments: What follows the name of the program; None for those of the process.
+
+    Returns:
+        What the process should end with, one of `Exit`.
+    """
+    with warnings.catch_warnings():
+        warnings.showwarning = _show_warning
+        try:
+            status = app.main(
+                None if arguments is None else list(arguments),
+                prog_name="evonet",
+                standalone_mode=False,
+            )
+            sys.stdout.flush()
+        except click.exceptions.NoArgsIsHelpError as error:
+            error.show()
+            return Exit.USAGE
+        except click.ClickException as error:
+            return _fail(error.format_message(), Exit.USAGE)
+        except EvonetError as error:
+            return _fail(str(error), Exit.ERROR)
+        except (KeyboardInterrupt, click.Abort):
+            return _fail("interrupted.", Exit.INTERRUPTED)
+        except BrokenPipeError:  # the reader of a pipe, such as head, has gone
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return Exit.ERROR
+        except OSError as error:
+            return _fail(describe(error), Exit.ERROR)
+    return int(status or Exit.DONE)
+
+
+def describe(error: OSError) -> str:
+    """Says what the system refused, and where."""
+    where = f"{os.fsdecode(error.filename)}: " if error.filename is not None else ""
+    return f"{where}{error.strerror or error}."
+
+
+def _fail(message: str, status: Exit) -> int:
+    click.echo(f"evonet: {message}", err=True)
+    return status
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> Any:
+    click.echo(f"evonet: warning: {message}", err=True)

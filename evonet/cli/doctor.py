@@ -1,0 +1,15 @@
+"""evonet doctor: what works on this machine."""
+
+from __future__ import annotations
+
+import importlib
+
+import click
+
+
+@click.command()
+@click.option("--verify-gpu", is_flag=True, help="Compare GPU and processor, bit by bit.")
+def command(verify_gpu: bool) -> int:
+    """Say which backends work on this machine, and what the others lack."""
+    doctor = importlib.import_module("evonet.doctor.__main__")
+    return int(doctor.main(["--verify-gpu"] if verify_gpu else []))

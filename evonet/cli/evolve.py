@@ -1,0 +1,68 @@
+"""evonet evolve: a task or a config becomes a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from evonet.cli.options import generations, quiet, where_to_run
+
+
+@click.command()
+@click.argument("task_or_config", metavar="TASK_OR_TOML")
+@click.option("--population", type=int, help="Genomes per generation.")
+@generations
+@click.option("--seed", type=int, help="Fixes all random numbers; equal seeds give equal runs.")
+@where_to_run
+@click.option("--episodes", type=int, help="Episodes per genome, for tasks that have them.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    help="The folder of this run. [default: runs/TASK-001, -002, ...]",
+)
+@quiet
+def command(
+    task_or_config: str,
+    population: int | None,
+    generations: int | None,
+    seed: int | None,
+    backend: str | None,
+    threads: int | None,
+    episodes: int | None,
+    out: Path | None,
+    quiet: bool,
+) -> int:
+    """Evolve networks on TASK_OR_TOML until it is solved.
+
+    That is the name of a task (see `evonet tasks`), "gym:NAME" for a Gymnasium environment,
+    "module:Class" for a task of your own, or a config file (see `evonet new`).
+
+    The run's folder gets config.toml, metrics.jsonl, checkpoints/, champion.json and report.html.
+    Ctrl-C saves; `evonet resume` goes on.
+    """
+    from evonet.cli.settings import find_settings
+    from evonet.cli.watch import Watch
+    from evonet.run import RunFolder, start_run
+    from evonet.run.folder import next_folder
+
+    settings = find_settings(
+        task_or_config,
+        {
+            "neat.pop_size": population,
+            "run.generations": generations,
+            "run.seed": seed,
+            "run.backend": backend,
+            "run.threads": threads,
+            "task.episodes": episodes,
+        },
+    )
+    home = next_folder(Path("runs"), settings.name) if out is None else RunFolder(out)
+    watch = Watch(home, settings.name, settings.task, quiet)
+    try:
+        return watch.over(
+            lambda: start_run(home.path, watch.task, settings.config, watch.callbacks)
+        )
+    finally:
+        if out is None:
+            home.discard()  # a numbered folder in which nothing came to pass

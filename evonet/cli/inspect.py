@@ -1,0 +1,107 @@
+"""evonet inspect: one network, and how parallel it can be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from evonet.champion import Champion
+    from evonet.report.layout import Layout
+
+
+@click.command()
+@click.argument("champion", metavar="RUN_OR_CHAMPION", type=click.Path(path_type=Path))
+@click.option("--svg", type=click.Path(path_type=Path), help="Also draw it into this SVG file.")
+def command(champion: Path, svg: Path | None) -> None:
+    """Draw the champion of a run, or one in a file of its own, and analyse its schedule.
+
+    Work is the time of one processor and span that of infinitely many, both in steps of one link
+    or one activation; work / span is the most that processors can gain.
+    """
+    from evonet.atomic_file import open_atomic
+    from evonet.champion import read_champion
+    from evonet.errors import RunFolderError
+    from evonet.report.layout import lay_out
+    from evonet.report.names import pin_names
+    from evonet.report.network import draw_network
+    from evonet.report.terminal import draw_in_terminal
+    from evonet.run import RunFolder
+
+    path = champion
+    if champion.is_dir():
+        home = RunFolder(champion)
+        home.check()
+        path = home.champion
+        if not path.is_file():
+            raise RunFolderError(f"{champion}: no generation is done yet, so it has no champion.")
+    found = read_champion(path)
+    layout = lay_out(found.population)
+    names = pin_names(
+        found.metadata.get("task"), found.population.num_inputs, found.population.num_outputs
+    )
+    _describe(found)
+    click.echo()
+    click.echo(
+        draw_in_terminal(
+            layout, names, lambda dots, up: click.style(dots, fg="blue" if up else "yellow")
+        )
+    )
+    click.echo()
+    _list_nodes(layout, names)
+    click.echo()
+    _analyse(found, names)
+    if svg is not None:
+        with open_atomic(svg) as file:
+            file.write(draw_network(layout, names, standalone=True).encode())
+        click.echo(f"\n{svg} is written")
+
+
+def _describe(champion: Champion) -> None:
+    known = [
+        ("task", champion.metadata.get("task")),
+        ("fitness", None if champion.fitness is None else f"{champion.fitness:g}"),
+        ("generation", champion.generation),
+        ("seed", champion.seed),
+    ]
+    click.echo(", ".join(f"{name} {value}" for name, value in known if value is not None))
+    genome = champion.population[0]
+    enabled = sum(link.enabled for link in genome.connections)
+    click.echo(
+        f"{genome.num_inputs} inputs, {genome.num_outputs} outputs, "
+        f"{genome.num_nodes - genome.num_outputs} hidden nodes, {genome.num_connections} "
+        f"connections, {enabled} of them enabled"
+    )
+
+
+def _list_nodes(layout: Layout, names: dict[int, str]) -> None:
+    """Says what every node computes, level by level."""
+    label = [names.get(spot.key, f"node {spot.key}") for spot in layout.spots]
+    for position, spot in enumerate(layout.spots):
+        if spot.level == 0:
+            continue
+        terms = [
+            f"{link.weight:+.3g} {label[link.source]}"
+            for link in layout.links
+            if link.target == position
+        ]
+        shown = "  ".join(terms[:12]) + (f"  and {len(terms) - 12} more" if terms[12:] else "")
+        click.echo(f"level {spot.level}  {label[position]} = {spot.formula}  {shown}")
+
+
+def _analyse(champion: Champion, names: dict[int, str]) -> None:
+    from evonet.schedule import build_schedule
+
+    analysis = build_schedule(champion.population).analyze()
+    work, span = int(analysis.work[0]), int(analysis.span[0])
+    widths = " ".join(str(width) for width in analysis.level_width.tolist())
+    path = " → ".join(names.get(key, f"node {key}") for key in analysis.critical_path(0))
+    bounds = ", ".join(
+        f"{float(analysis.brent_bound(count)[0]):.3g} on {count}" for count in (1, 2, 4, 8)
+    )
+    click.echo(f"work {work}, span {span}, parallelism {float(analysis.parallelism[0]):.2f}")
+    click.echo(f"nodes on each of {int(analysis.depth[0])} levels: {widths}")
+    click.echo(f"critical path: {path}")
+    click.echo(f"steps that suffice (Brent's bound): {bounds} processors")

@@ -1,0 +1,29 @@
+"""evonet new: a config to begin with, that explains itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.argument("name")
+@click.option("--task", default="cartpole", show_default=True, help="What to evolve on.")
+def command(name: str, task: str) -> None:
+    """Write NAME.toml: every setting with its meaning and its default.
+
+    All but the task is commented out, so that the file says only what you change.
+    """
+    from evonet.cli.template import write_template
+    from evonet.errors import RunFolderError
+    from evonet.tasks.registry import find_task
+
+    path = Path(name if name.endswith(".toml") else f"{name}.toml")
+    text = write_template(path, find_task(task))
+    try:
+        with open(path, "x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        raise RunFolderError(f"{path}: is there already. Choose another name.") from None
+    click.echo(f"{path} is written. Change it, then: evonet evolve {path}")

@@ -1,0 +1,27 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+Decorated = Callable[..., Any]
+
+BACKENDS = ("auto", "cuda", "cpu", "reference")
+
+generations = click.option(
+    "--generations", type=int, help="The most generations, those before a resumption included."
+)
+quiet = click.option("--quiet", "-q", is_flag=True, help="Say nothing unless something goes wrong.")
+
+
+def where_to_run(command: Decorated) -> Decorated:
+    """Adds --backend and --threads."""
+    command = click.option("--threads", type=int, help="CPU threads; 0 takes all.")(command)
+    return click.option(
+        "--backend",
+        type=click.Choice(BACKENDS),
+        help="Where networks run; auto takes the fastest that works.",
+    )(command)

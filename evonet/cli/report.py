@@ -1,0 +1,23 @@
+"""evonet report: the page about a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.argument("run", type=click.Path(path_type=Path))
+def command(run: Path) -> None:
+    """Write report.html for the run in the folder RUN.
+
+    `evonet evolve` does that at the end by itself; this is for runs that still go on, or were
+    interrupted.
+    """
+    from evonet.report import write_report
+    from evonet.run import RunFolder
+
+    home = RunFolder(run)
+    write_report(home)
+    click.echo(f"{home.report} is written")

@@ -1,0 +1,52 @@
+"""evonet resume: a run goes on from its last checkpoint."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from evonet.cli.options import generations, quiet, where_to_run
+
+
+@click.command()
+@click.argument("run", type=click.Path(path_type=Path))
+@generations
+@where_to_run
+@click.option("--fork", is_flag=True, help="Go on although config.toml was changed, on purpose.")
+@quiet
+def command(
+    run: Path,
+    generations: int | None,
+    backend: str | None,
+    threads: int | None,
+    fork: bool,
+    quiet: bool,
+) -> int:
+    """Go on with the run in the folder RUN.
+
+    It ends with the same champion, bit for bit, as a run that was never interrupted. Settings come
+    from RUN/config.toml. Those in [run] may be changed freely; any other change alters what
+    evolves from here on, and needs --fork.
+    """
+    from evonet.cli.watch import Watch
+    from evonet.config import Config
+    from evonet.errors import CheckpointError
+    from evonet.run import RunFolder, resume_run
+    from evonet.tasks import task_from_config
+
+    home = RunFolder(run)
+    home.check()
+    changes = {
+        "run.generations": generations,
+        "run.backend": backend,
+        "run.threads": threads,
+    }
+    given: dict[str, object] = {k: v for k, v in changes.items() if v is not None}
+    config = Config.load(home.config).replace(given)
+    task = task_from_config(config, str(home.config))
+    watch = Watch(home, run.resolve().name, task, quiet)
+    try:
+        return watch.over(lambda: resume_run(home.path, watch.task, config, watch.callbacks, fork))
+    except CheckpointError as error:
+        raise CheckpointError(str(error).replace("fork=True", "--fork")) from error

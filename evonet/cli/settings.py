@@ -1,0 +1,79 @@
+"""From what was typed to a config and a task."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from evonet.config import Config
+from evonet.resources import resource_folder
+from evonet.tasks import TASKS, Task, task_from_config
+from evonet.tasks.registry import find_task
+
+# What the name of a config file ends with.
+ENDINGS = (".toml", ".ini", ".cfg")
+
+
+class Settings(NamedTuple):
+    """What a run begins with.
+
+    Attributes:
+        name: A short name for the run's folder.
+        source: What errors call the config.
+        config: All settings.
+        task: What to evolve on.
+    """
+
+    name: str
+    source: str
+    config: Config
+    task: Task
+
+
+def find_settings(what: str, changes: Mapping[str, object]) -> Settings:
+    """Finds the config that was asked for, changes it, and makes its task.
+
+    Args:
+        what: A config file, or the name of a task, with or without a config in configs/.
+        changes: Settings by their names in a TOML file; None leaves one as it is.
+
+    Raises:
+        EvonetError: There is no such thing, or it has faults.
+        OSError: A file cannot be read.
+    """
+    path = Path(what)
+    shipped = resource_folder("configs") / f"{what}.toml"
+    if path.suffix.lower() in ENDINGS or path.is_file():
+        name, source, config = path.stem, str(path), Config.load(path)
+        config = with_paths_beside(config, path.parent)
+    elif what in TASKS and shipped.is_file():
+        name, source, config = what, shipped.name, Config.load(shipped)
+    else:
+        find_task(what)
+        name, source = what, "command line"
+        config = Config.from_dict({"task": {"name": what}})
+    given = {key: value for key, value in changes.items() if value is not None}
+    if given:
+        config = config.replace(given)
+    return Settings(_as_name(name), source, config, task_from_config(config, source))
+
+
+def with_paths_beside(config: Config, folder: Path) -> Config:
+    """Completes a relative path of data by the folder of its config, if the file is there.
+
+    Args:
+        config: Its [task] may have `data`.
+        folder: Where the config file is.
+    """
+    data: Any = config.task.get("data")
+    if not isinstance(data, str) or Path(data).is_absolute():
+        return config
+    beside = (folder / data).resolve()
+    return config.replace({"task.data": str(beside)}) if beside.is_file() else config
+
+
+def _as_name(text: str) -> str:
+    """Makes the name of a folder of any text."""
+    kept = "".join(c if c.isalnum() or c in "._-" else "-" for c in text).strip(".-")
+    return kept[:60] or "run"

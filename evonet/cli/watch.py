@@ -1,0 +1,186 @@
+"""What `evolve` and `resume` say while they run, and at the end."""
+
+from __future__ import annotations
+
+import errno
+import shlex
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import click
+
+from evonet.cli.app import Exit, describe
+from evonet.cli.interrupts import Interrupts
+from evonet.errors import EvonetError, RunFolderError
+from evonet.evolution.callbacks import Progress
+from evonet.evolution.hooks import Callback, Result, Run
+from evonet.network import compile as compile_network
+from evonet.run.folder import RunFolder
+from evonet.tasks import Supervised, Task
+
+if TYPE_CHECKING:
+    from evonet.evolution.neat import NEAT
+    from evonet.population import Population
+
+# What the system says when a disk or a folder takes nothing more.
+UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO)
+
+
+class Watch:
+    """Accompanies a run from the first line to the last.
+
+    Attributes:
+        task: What the run has to evolve on, open to interruption.
+        callbacks: What the run has to call.
+    """
+
+    def __init__(self, home: RunFolder, name: str, task: Task, quiet: bool) -> None:
+        """Says nothing yet.
+
+        Args:
+            home: The run's folder.
+            name: What the run is called.
+            task: What to evolve on.
+            quiet: Whether to say nothing as long as all goes well.
+        """
+        self._home = home
+        self._quiet = quiet
+        self._scored = task
+        self._begun = _Begun()
+        self._interrupts = Interrupts()
+        self.task = self._interrupts.around(task)
+        self.callbacks: list[Callback] = [self._begun, self._interrupts]
+        if not quiet:
+            self.callbacks += [_FirstLine(home, name), Progress()]
+
+    def over(self, run: Callable[[], Result]) -> int:
+        """Lets a run happen, then writes its report and says how it ended.
+
+        Args:
+            run: Does it.
+
+        Returns:
+            What the process should end with.
+
+        Raises:
+            EvonetError: As the run raises it.
+            RunFolderError: The disk or the folder takes nothing more; says how to go on.
+            OSError: As the run raises it otherwise.
+        """
+        result: Result | None = None
+        try:
+            with self._interrupts:
+                result = run()
+        except KeyboardInterrupt:
+            if self._begun.run is None:
+                raise
+        except OSError as error:
+            if error.errno not in UNWRITABLE:
+                raise
+            hope = "Choose another folder."
+            if self._home.config.is_file():
+                hope = (
+                    "What was saved before is still there; once this is solved, go on with: "
+                    f"{self._resume_command}"
+                )
+            raise RunFolderError(
+                f"{self._home.path}: cannot be written to: {describe(error)} {hope}"
+            ) from error
+        if result is None or (self._interrupts.asked and not self._is_over(result)):
+            assert self._begun.run is not None
+            self._say_interrupted(self._begun.run.neat)
+            return Exit.INTERRUPTED
+        written = self._write_report()
+        if not self._quiet:
+            self._say_done(result, written)
+        return Exit.DONE
+
+    def _is_over(self, result: Result) -> bool:
+        """Whether a run would have ended here even if nobody had interrupted it."""
+        assert self._begun.run is not None
+        return result.solved or result.generation + 1 >= self._begun.run.generations
+
+    @property
+    def _resume_command(self) -> str:
+        return f"evonet resume {shlex.quote(str(self._home.path))}"
+
+    def _write_report(self) -> bool:
+        """Writes the page; a run is not spoilt by a page that cannot be written."""
+        from evonet.report import write_report
+
+        try:
+            write_report(self._home)
+        except (EvonetError, OSError) as error:
+            reason = describe(error) if isinstance(error, OSError) else str(error)
+            click.echo(f"evonet: warning: no report was written: {reason}", err=True)
+            return False
+        return True
+
+    def _say_interrupted(self, neat: NEAT) -> None:
+        done = neat.generation + (neat.state.fitness is not None)
+        when = f"after {done} generations, which are saved. Go on"
+        if done == 0:
+            when = "before the first generation was done. Begin again"
+        click.echo(f"\nevonet: interrupted {when} with: {self._resume_command}", err=True)
+
+    def _say_done(self, result: Result, written: bool) -> None:
+        best, config = result.best, result.neat.config
+        if best is None:
+            click.echo("no generation was to be done")
+            return
+        threshold = config.neat.fitness_threshold
+        if result.solved:
+            verdict = click.style("solved", fg="green", bold=True)
+            line = f"{verdict} in generation {result.generation}"
+        else:
+            line = f"not solved after {result.generation + 1} generations"
+            if threshold is None:
+                line = f"done after {result.generation + 1} generations"
+        goal = "" if threshold is None else f" (threshold {threshold:g})"
+        click.echo(
+            f"{line}: best fitness {best.fitness:g}{goal}, {result.evaluations:,} evaluations, "
+            f"{result.seconds:.1f} s"
+        )
+        if not result.solved and threshold is not None:
+            more = 2 * max(1, config.run.generations)
+            click.echo(f"  go on     {self._resume_command} --generations {more}")
+        self._say_scores_aside(best.genome)
+        click.echo(f"  champion  {self._home.champion}")
+        if written:
+            click.echo(f"  report    {self._home.report}")
+
+    def _say_scores_aside(self, champion: Population) -> None:
+        """Scores the champion on examples that no fitness depended on, if there are any."""
+        task = self._scored
+        if isinstance(task, Supervised) and task.test is not None:
+            scores = task.test_scores(compile_network(champion))
+            shown = ", ".join(f"{name} {float(value[0]):.4g}" for name, value in scores.items())
+            click.echo(f"  aside     {shown} on {len(task.test.x)} examples that were kept aside")
+
+
+class _Begun(Callback):
+    """Remembers whether the run has begun, so that there is something to resume."""
+
+    run: Run | None = None
+
+    def on_start(self, run: Run) -> None:
+        self.run = run
+
+
+class _FirstLine(Callback):
+    """Says what is about to happen."""
+
+    def __init__(self, home: RunFolder, name: str) -> None:
+        self._home = home
+        self._name = name
+
+    def on_start(self, run: Run) -> None:
+        from evonet.backends import resolve_backend
+
+        neat = run.neat
+        backend = resolve_backend(neat.backend).name
+        again = f", from generation {run.first_generation}" if run.resumed_from else ""
+        click.echo(
+            f"{self._name}: {neat.config.neat.pop_size} genomes on backend {backend}, "
+            f"seed {neat.seed}{again}, into {self._home.path}"
+        )

@@ -1,0 +1,123 @@
+"""Plays one episode of a control task step by step, and writes down all that happens."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from evonet.backends import reference_control
+from evonet.controls import find_control
+from evonet.network import compile as compile_network
+from evonet.population import Population
+from evonet.report.history import Floats
+from evonet.schedule import Schedule, build_schedule
+
+# A minute to watch; some tasks go on for half an hour.
+MOST_STEPS: Final = 1000
+
+
+@dataclass(frozen=True)
+class Episode:
+    """What happened.
+
+    Attributes:
+        control: Name of the task.
+        states: [T + 1, S] before each step, and at the end.
+        values: [T, slots] of all nodes of the network at each step.
+        outputs: [T, O].
+        total: The sum of rewards.
+        ended: Whether the task itself ended it; otherwise it was cut.
+    """
+
+    control: str
+    states: Floats
+    values: Floats
+    outputs: Floats
+    total: float
+    ended: bool
+
+    def __len__(self) -> int:
+        return len(self.outputs)
+
+    @property
+    def action(self) -> Floats:
+        """[T] what the network did, from -1 to 1."""
+        count = self.outputs.shape[1]
+        if count == 1:
+            held: Floats = np.clip(np.nan_to_num(self.outputs[:, 0], nan=1.0), -1.0, 1.0)
+            return held
+        known = np.where(np.isnan(self.outputs), -np.inf, self.outputs)
+        chosen: Floats = np.argmax(known, axis=1) * 2.0 / (count - 1) - 1.0
+        return chosen
+
+
+def record_episode(
+    population: Population, control: str, seed: int, max_steps: int | None = None
+) -> Episode:
+    """Lets one genome play episode 0 of a seed, with the bits of the fused rollout.
+
+    Args:
+        population: One genome.
+        control: The task, one of `evonet.controls.CONTROLS`.
+        seed: Of the generation, as `task_seed` gives it.
+        max_steps: Where the episode is cut; None for the task's own limit, but never beyond
+            MOST_STEPS.
+
+    Raises:
+        OptionError: There is no such task.
+    """
+    limit = find_control(control).max_steps if max_steps is None else max_steps
+    schedule = build_schedule(population)
+    network = compile_network(_with_all_nodes_as_outputs(population, schedule))
+    output_slot = schedule.output_slot[0]
+    state = reference_control.reset(control, seed, np.array([0]), schedule.dtype)
+    states, values, outputs = [state[:, 0]], list[Any](), list[Any]()
+    total = schedule.dtype.type(0)
+    ended = False
+    while not ended and len(outputs) < min(limit, MOST_STEPS):
+        seen = reference_control.observe(control, state)
+        computed = np.concatenate([seen[:, 0], network(seen.T)[0, 0]])
+        output = computed[output_slot]
+        state, reward, over = reference_control.step(control, state, output[:, None])
+        states.append(state[:, 0])
+        values.append(computed)
+        outputs.append(output)
+        total += reward[0]
+        ended = bool(over[0])
+    return Episode(
+        control,
+        np.array(states, np.float64),
+        np.array(values, np.float64),
+        np.array(outputs, np.float64),
+        float(total),
+        ended,
+    )
+
+
+def _with_all_nodes_as_outputs(population: Population, schedule: Schedule) -> Population:
+    """Makes the k-th live node of a genome output k, so that all values can be seen.
+
+    Every node reads the same links in the same order, so its bits stay the same.
+    """
+    genome = population[0]
+    number = {int(key): k for k, key in enumerate(schedule.node_key)}
+    nodes = {node.key: node for node in genome.nodes}
+    return Population.from_genes(
+        population.num_inputs,
+        len(number),
+        [
+            (
+                [nodes[key]._replace(key=k) for key, k in number.items()],
+                [
+                    (number.get(link.source, link.source), number[link.target], link.weight)
+                    for link in genome.connections
+                    if link.enabled
+                    and link.target in number
+                    and (link.source < 0 or link.source in number)
+                ],
+            )
+        ],
+        population.dtype,
+    )

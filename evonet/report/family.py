@@ -1,0 +1,171 @@
+"""How the champion came about: what each new best genome had that the one before had not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
+
+from evonet.errors import EvonetError
+from evonet.population import Population
+from evonet.report.layout import lay_out
+from evonet.report.markup import items, text
+from evonet.report.network import draw_thumbnail
+from evonet.run.improvements import Improvement
+
+# More rows than this are dropped, those with the least gain first.
+MOST_ROWS: Final = 40
+# More changes than this in one row are counted, not listed.
+MOST_CHANGES: Final = 6
+
+
+class Change(NamedTuple):
+    """A difference between two genomes.
+
+    Attributes:
+        kind: "added", "removed" or "changed".
+        says: What it is, for people.
+    """
+
+    kind: str
+    says: str
+
+
+def changes(before: Improvement, after: Improvement, names: Mapping[int, str]) -> list[Change]:
+    """Compares two genomes gene by gene.
+
+    Args:
+        before: One genome.
+        after: Another of the same run, so that equal keys are equal nodes.
+        names: Of inputs and outputs, by key.
+    """
+
+    def name(key: int) -> str:
+        return names.get(key, f"node {key}")
+
+    found = [Change("added", name(k)) for k in after.nodes if k not in before.nodes]
+    found += [Change("removed", name(k)) for k in before.nodes if k not in after.nodes]
+    # By what they connect: the same link invented twice is the same to whoever looks at it.
+    links, old_links = _by_ends(after), _by_ends(before)
+    for mine, theirs, kind in ((links, old_links, "added"), (old_links, links, "removed")):
+        found += [
+            Change(kind, f"{name(source)} → {name(target)}")
+            for source, target in mine
+            if (source, target) not in theirs
+        ]
+    moved: list[tuple[float, str]] = []
+    for ends in [ends for ends in links if ends in old_links]:
+        (weight, enabled), (old_weight, old_enabled) = links[ends], old_links[ends]
+        link = f"{name(ends[0])} → {name(ends[1])}"
+        if old_enabled != enabled:
+            found.append(Change("changed", f"{link} switched {'on' if enabled else 'off'}"))
+        moved.append((weight - old_weight, link))
+    for key, (bias, response, *functions) in after.nodes.items():
+        if key not in before.nodes:
+            continue
+        old_bias, old_response, *old_functions = before.nodes[key]
+        for was, now in zip(old_functions, functions, strict=True):
+            if was != now:
+                found.append(Change("changed", f"{name(key)}: {was} became {now}"))
+        moved.append((bias - old_bias, f"bias of {name(key)}"))
+        moved.append((response - old_response, f"response of {name(key)}"))
+    found += _moved([row for row in moved if row[0] != 0])
+    return found
+
+
+def _by_ends(genome: Improvement) -> dict[tuple[int, int], tuple[float, bool]]:
+    """Weight and whether enabled of each connection, by source and target."""
+    return {(s, t): (weight, enabled) for s, t, weight, enabled in genome.connections.values()}
+
+
+def _moved(moved: Sequence[tuple[float, str]]) -> Iterator[Change]:
+    if not moved:
+        return
+    difference, what = max(moved, key=lambda row: abs(row[0]))
+    others = f" and {len(moved) - 1} more" if len(moved) > 1 else ""
+    yield Change("changed", f"{what} {difference:+.3g}{others}")
+
+
+def draw_family(
+    line: Sequence[Improvement], names: Mapping[int, str], num_inputs: int, num_outputs: int
+) -> str:
+    """Lists the improvements, the champion last.
+
+    Args:
+        line: In the order in which they were found.
+        names: Of inputs and outputs, by key.
+        num_inputs: I.
+        num_outputs: O.
+    """
+    shown = _most_telling(line)
+    rows = []
+    for position in shown:
+        after = line[position]
+        before = line[position - 1] if position > 0 else None
+        rows.append(
+            "<tr>"
+            f"<td>{_thumbnail(after, num_inputs, num_outputs)}</td>"
+            f'<td class="number">{after.generation}</td>'
+            f'<td class="number"><b>{after.fitness:.6g}</b></td>'
+            f'<td class="number gain">{_gain(before, after)}</td>'
+            f"<td>{_chips(before, after, names)}</td></tr>"
+        )
+    left_out = len(line) - len(shown)
+    note = f"<p>{left_out} smaller improvements are left out.</p>" if left_out else ""
+    return items(
+        [
+            '<table class="family"><thead><tr><th></th><th>generation</th><th>fitness</th>'
+            "<th>gain</th><th>what was new</th></tr></thead><tbody>",
+            *rows,
+            "</tbody></table>",
+            note,
+        ]
+    )
+
+
+def _most_telling(line: Sequence[Improvement]) -> list[int]:
+    """The positions of the first, the last, and those with the greatest gains between."""
+    inner = range(1, len(line) - 1)
+    gain = {i: abs(line[i].fitness - line[i - 1].fitness) for i in inner}
+    kept = sorted(inner, key=lambda i: -gain[i])[: MOST_ROWS - 2]
+    return sorted({0, len(line) - 1, *kept} if line else set())
+
+
+def _gain(before: Improvement | None, after: Improvement) -> str:
+    if before is None:
+        return ""
+    gain = after.fitness - before.fitness
+    return f"{'+' if gain > 0 else '−'}{abs(gain):.3g}"
+
+
+def _chips(before: Improvement | None, after: Improvement, names: Mapping[int, str]) -> str:
+    if before is None:
+        enabled = sum(enabled for *_, enabled in after.connections.values())
+        return f"the best of the first generation, with {enabled} connections"
+    found = changes(before, after, names)
+    chips = [f'<span class="chip {kind}">{text(says)}</span>' for kind, says in found]
+    if len(chips) > MOST_CHANGES:
+        rest = len(chips) - MOST_CHANGES
+        chips = [*chips[:MOST_CHANGES], f'<span class="chip">and {rest} more</span>']
+    return "".join(chips) or "the same genes, luckier episodes"
+
+
+def _thumbnail(genome: Improvement, num_inputs: int, num_outputs: int) -> str:
+    nodes = [
+        {"key": key, "bias": bias, "response": response, "activation": act, "aggregation": agg}
+        for key, (bias, response, act, agg) in genome.nodes.items()
+    ]
+    connections = [
+        {
+            "source": source,
+            "target": target,
+            "weight": weight,
+            "enabled": enabled,
+            "innovation": innovation,
+        }
+        for innovation, (source, target, weight, enabled) in genome.connections.items()
+    ]
+    try:
+        population = Population.from_genes(num_inputs, num_outputs, [(nodes, connections)])
+        return draw_thumbnail(lay_out(population))
+    except EvonetError:  # a file changed by hand; the rest of the page is still worth having
+        return ""

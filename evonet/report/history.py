@@ -1,0 +1,137 @@
+"""What metrics.jsonl says, as arrays over generations, thinned to what a page can show."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import defaultdict
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from evonet.errors import FileFormatError
+
+Floats = npt.NDArray[np.float64]
+
+# More points than this cannot be told apart on a page.
+MOST_POINTS: Final = 400
+# Species beyond the largest are shown as one.
+MOST_SPECIES: Final = 40
+PHASES: Final = ("ask", "compile", "evaluate", "tell")
+
+
+@dataclass(frozen=True)
+class History:
+    """A run, generation by generation.
+
+    Attributes:
+        columns: [G] each, by the names of `GenerationRecord`; phases as "seconds.ask", and
+            whether it is solved as 0 or 1.
+        species: [G] the size of each species by its key.
+    """
+
+    columns: dict[str, Floats]
+    species: list[dict[int, int]]
+
+    def __len__(self) -> int:
+        return len(self.species)
+
+    def __getitem__(self, name: str) -> Floats:
+        return self.columns[name]
+
+    @cached_property
+    def ends(self) -> npt.NDArray[np.int64]:
+        """[K] the position of the last generation of each point on the page."""
+        count = len(self)
+        if count <= MOST_POINTS:
+            return np.arange(count)
+        return np.unique(np.linspace(0, count, MOST_POINTS + 1).astype(np.int64)[1:] - 1)
+
+    @property
+    def generation(self) -> Floats:
+        """[K] generations that points stand for."""
+        return self["generation"][self.ends]
+
+    def last(self, name: str) -> Floats:
+        """[K] a column at the last generation of each point."""
+        return self[name][self.ends]
+
+    def mean(self, name: str) -> Floats:
+        """[K] the mean of a column over the generations of each point."""
+        starts = np.append(0, self.ends[:-1] + 1)
+        totals: Floats = np.add.reduceat(self[name], starts)
+        means: Floats = totals / (self.ends - starts + 1)
+        return means
+
+    def extreme(self, name: str, largest: bool) -> Floats:
+        """[K] the largest or smallest of a column over the generations of each point."""
+        starts = np.append(0, self.ends[:-1] + 1)
+        fold: Any = np.maximum if largest else np.minimum
+        folded: Floats = fold.reduceat(self[name], starts)
+        return folded
+
+    def species_sizes(self) -> dict[int, Floats]:
+        """[K] genomes of each species by key, the oldest first; 0 stands for all small ones."""
+        total: dict[int, int] = defaultdict(int)
+        for i in self.ends:
+            for key, size in self.species[i].items():
+                total[key] += size
+        shown = sorted(sorted(total, key=lambda key: -total[key])[:MOST_SPECIES])
+        sizes = {key: np.zeros(len(self.ends)) for key in shown}
+        others = np.zeros(len(self.ends))
+        for point, i in enumerate(self.ends):
+            for key, size in self.species[i].items():
+                target = sizes.get(key, others)
+                target[point] += size
+        return sizes if not others.any() else {**sizes, 0: others}
+
+
+_NUMBERS: Final = (
+    "generation",
+    "best",
+    "mean",
+    "min",
+    "max",
+    "std",
+    "best_so_far",
+    "solved",
+    "mean_nodes",
+    "mean_connections",
+    "best_nodes",
+    "best_connections",
+    "evaluations",
+    "num_species",
+    "evaluations_per_second",
+)
+
+
+def read_history(path: str | os.PathLike[str]) -> History:
+    """Reads metrics.jsonl, except a line that was cut short at the end.
+
+    Raises:
+        FileFormatError: A line is not about a generation.
+        OSError: There is no such file, or it cannot be read.
+    """
+    rows: list[list[float]] = []
+    species: list[dict[int, int]] = []
+    with open(path, "rb") as file:
+        for number, line in enumerate(file, 1):
+            if not line.endswith(b"\n"):
+                break
+            try:
+                record = json.loads(line)
+                values = [float(record[name]) for name in _NUMBERS]
+                values += [float(record["seconds"][phase]) for phase in PHASES]
+                sizes = {int(s["key"]): int(s["size"]) for s in record["species"]}
+            except (ValueError, TypeError, KeyError, RecursionError) as error:
+                raise FileFormatError(
+                    f"{os.fspath(path)}: line {number} is not about a generation: {error}"
+                ) from error
+            rows.append(values)
+            species.append(sizes)
+    table = np.array(rows).reshape(-1, len(_NUMBERS) + len(PHASES))
+    names = (*_NUMBERS, *(f"seconds.{phase}" for phase in PHASES))
+    return History({name: table[:, i] for i, name in enumerate(names)}, species)

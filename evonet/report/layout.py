@@ -1,0 +1,163 @@
+"""Where the nodes of a network are drawn: a column per level, few links across each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from evonet.functions import ACTIVATIONS, AGGREGATIONS
+from evonet.population import Population
+from evonet.schedule import Schedule, build_schedule
+
+# Passes over the columns, each of which moves nodes nearer to their neighbours.
+SWEEPS: Final = 8
+# With more links than this there is no way around anything.
+MOST_BENT_LINKS: Final = 150
+
+
+class Spot(NamedTuple):
+    """A node that is drawn.
+
+    Attributes:
+        key: -1..-I for inputs, otherwise the node's own.
+        slot: Its number among the values of a schedule.
+        level: 0 for inputs.
+        row: Its place in the column, from 0 at the top to 1 at the bottom.
+        formula: What it computes, for people.
+    """
+
+    key: int
+    slot: int
+    level: int
+    row: float
+    formula: str
+
+
+class Link(NamedTuple):
+    """A connection that is drawn.
+
+    Attributes:
+        source: Position of the spot that it begins at.
+        target: Position of the spot that it ends at.
+        weight: Of the connection.
+        bends: The rows at which it passes the levels between, so that it avoids their nodes.
+    """
+
+    source: int
+    target: int
+    weight: float
+    bends: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class Layout:
+    """One network on a unit square.
+
+    Attributes:
+        spots: Inputs first, then live nodes by level.
+        links: Those between live nodes.
+        depth: How many levels there are besides the inputs.
+        tallest: How many nodes the tallest column has.
+        num_outputs: O.
+    """
+
+    spots: list[Spot]
+    links: list[Link]
+    depth: int
+    tallest: int
+    num_outputs: int
+
+
+def lay_out(population: Population) -> Layout:
+    """Places the live nodes of one genome.
+
+    Args:
+        population: One genome.
+
+    Raises:
+        CyclicGenomeError: It has a cycle.
+    """
+    schedule = build_schedule(population, on_cycle="error")
+    num_inputs = schedule.num_inputs
+    ends = schedule.level_end.tolist()
+    level = [0] * num_inputs
+    for number, (begin, end) in enumerate(zip([0, *ends], ends, strict=False), 1):
+        level += [number] * (end - begin)
+    readers = np.repeat(np.arange(schedule.num_nodes), np.diff(schedule.edge_start)) + num_inputs
+    ends_of = list(zip(schedule.source.tolist(), readers.tolist(), strict=True))
+    columns: list[list[int]] = [[] for _ in range(len(ends) + 1)]
+    for spot, number in enumerate(level):
+        columns[number].append(spot)
+    tallest = max(map(len, columns))
+
+    # A link past a level gets a stand-in there, which takes part in the arrangement.
+    chains = [[source, target] for source, target in ends_of]
+    count = len(level)
+    if len(chains) <= MOST_BENT_LINKS:
+        for chain in chains:
+            for number in range(level[chain[0]] + 1, level[chain[-1]]):
+                columns[number].append(count)
+                chain.insert(-1, count)
+                count += 1
+    row = _arrange(columns, chains, count)
+    return Layout(
+        spots=[
+            Spot(_key(schedule, spot), spot, number, row[spot], _formula(schedule, spot))
+            for spot, number in enumerate(level)
+        ],
+        links=[
+            Link(chain[0], chain[-1], weight, tuple(row[spot] for spot in chain[1:-1]))
+            for chain, weight in zip(chains, schedule.weight.tolist(), strict=True)
+        ],
+        depth=len(ends),
+        tallest=max(tallest, *(len(column) * 2 // 3 for column in columns)),
+        num_outputs=schedule.num_outputs,
+    )
+
+
+def _arrange(columns: list[list[int]], chains: list[list[int]], count: int) -> list[float]:
+    """Orders each column but the inputs by the mean row of neighbours, back and forth."""
+    neighbours: list[list[int]] = [[] for _ in range(count)]
+    for chain in chains:
+        for source, target in pairwise(chain):
+            neighbours[source].append(target)
+            neighbours[target].append(source)
+    row = [0.5] * count
+    for column in columns:
+        _space(column, row)
+    for sweep in range(SWEEPS):
+        for column in columns[1:] if sweep % 2 == 0 else columns[:0:-1]:
+            wish = {
+                spot: sum(row[n] for n in neighbours[spot]) / len(neighbours[spot])
+                if neighbours[spot]
+                else row[spot]
+                for spot in column
+            }
+            column.sort(key=wish.__getitem__)
+            _space(column, row)
+    return row
+
+
+def _space(column: list[int], row: list[float]) -> None:
+    for place, spot in enumerate(column):
+        row[spot] = (place + 0.5) / len(column)
+
+
+def _key(schedule: Schedule, spot: int) -> int:
+    if spot < schedule.num_inputs:
+        return -1 - spot
+    return int(schedule.node_key[spot - schedule.num_inputs])
+
+
+def _formula(schedule: Schedule, spot: int) -> str:
+    if spot < schedule.num_inputs:
+        return "input"
+    k = spot - schedule.num_inputs
+    activation = ACTIVATIONS[schedule.activation[k]].name
+    aggregation = AGGREGATIONS[schedule.aggregation[k]].name
+    response = float(schedule.response[k])
+    scaled = "" if response == 1.0 else f"{response:.3g} * "
+    return f"{activation}({schedule.bias[k]:.3g} + {scaled}{aggregation}(links))"

@@ -1,0 +1,58 @@
+"""What the inputs and outputs of the built-in control tasks are called."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+
+class PinNames(NamedTuple):
+    """Names for people.
+
+    Attributes:
+        inputs: In order.
+        outputs: In order.
+    """
+
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+
+
+_CART = ("cart", "cart speed")
+_POLES = ("long pole", "long pole speed", "short pole", "short pole speed")
+_CAR = ("position", "speed")
+
+PINS: Final[Mapping[str, PinNames]] = {
+    "cartpole": PinNames((*_CART, "pole", "pole speed"), ("push left", "push right")),
+    "mountain_car": PinNames(_CAR, ("left", "coast", "right")),
+    "mountain_car_continuous": PinNames(_CAR, ("throttle",)),
+    "pendulum": PinNames(("cosine", "sine", "speed"), ("torque",)),
+    "acrobot": PinNames(
+        ("cosine 1", "sine 1", "cosine 2", "sine 2", "speed 1", "speed 2"),
+        ("left", "coast", "right"),
+    ),
+    "single_pole": PinNames((*_CART, "pole", "pole speed"), ("push",)),
+    "single_pole_no_velocities": PinNames(("cart", "pole"), ("push",)),
+    "double_pole": PinNames((*_CART, *_POLES), ("push",)),
+    "double_pole_no_velocities": PinNames(("cart", "long pole", "short pole"), ("push",)),
+}
+
+
+def pin_names(task: object, num_inputs: int, num_outputs: int) -> dict[int, str]:
+    """Names inputs -1..-I and outputs 0..O-1 by key.
+
+    Args:
+        task: The name of the task, or whatever else stands in its place.
+        num_inputs: I.
+        num_outputs: O.
+    """
+    names = PINS.get(task) if isinstance(task, str) else None
+    if names is None or (len(names.inputs), len(names.outputs)) != (num_inputs, num_outputs):
+        names = PinNames(
+            tuple(f"in {i}" for i in range(num_inputs)),
+            tuple(f"out {i}" for i in range(num_outputs)),
+        )
+    return {
+        **{-1 - i: name for i, name in enumerate(names.inputs)},
+        **dict(enumerate(names.outputs)),
+    }

@@ -1,0 +1,174 @@
+"""A network as SVG: a column per level, links as wide as their weights."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
+
+from evonet.report.layout import Layout, Link, Spot
+from evonet.report.markup import items, text
+
+# The strongest links of a larger network are drawn; more would be a blot, and megabytes.
+MOST_LINKS: Final = 1500
+
+
+class _Canvas(NamedTuple):
+    """Turns levels and rows into places.
+
+    Attributes:
+        left: Where the inputs are.
+        top: The upper end of rows.
+        across: From the inputs to the last level.
+        down: From the upper end of rows to the lower.
+        depth: Levels besides the inputs.
+    """
+
+    left: float
+    top: float
+    across: float
+    down: float
+    depth: int
+
+    def at(self, level: int, row: float) -> tuple[float, float]:
+        return self.left + self.across * level / max(1, self.depth), self.top + self.down * row
+
+    def curve(self, layout: Layout, link: Link) -> str:
+        """A path that leaves and enters every level straight ahead."""
+        begin, end = layout.spots[link.source], layout.spots[link.target]
+        rows = [begin.row, *link.bends, end.row]
+        levels = range(begin.level, end.level + 1)
+        if not link.bends:
+            levels = range(begin.level, end.level + 1, end.level - begin.level)
+        x, y = self.at(begin.level, begin.row)
+        pieces = [f"M{x:.1f},{y:.1f}"]
+        for level, row in zip(levels[1:], rows[1:], strict=True):
+            to_x, to_y = self.at(level, row)
+            middle = (x + to_x) / 2
+            pieces.append(f"C{middle:.1f},{y:.1f} {middle:.1f},{to_y:.1f} {to_x:.1f},{to_y:.1f}")
+            x, y = to_x, to_y
+        return "".join(pieces)
+
+
+def draw_network(layout: Layout, names: Mapping[int, str], *, standalone: bool = False) -> str:
+    """Draws a network with its names and weights.
+
+    Args:
+        layout: Where nodes are.
+        names: Of inputs and outputs, by key.
+        standalone: Whether the SVG is a file of its own, with colours of its own.
+    """
+    crowded = layout.tallest > 24
+    radius = 6.0 if crowded else 13.0
+    before = _longest(names, [spot.key for spot in layout.spots if spot.key < 0])
+    behind = _longest(names, [spot.key for spot in layout.spots if spot.key >= 0])
+    width = max(440.0, before + behind + 110.0 * layout.depth)
+    height = max(0.5 * width, 40.0 + (25.0 if crowded else 42.0) * layout.tallest)
+    canvas = _Canvas(before, 26.0, width - before - behind, height - 40.0, layout.depth)
+    parts = _columns(canvas, height)
+    parts += _links(layout, names, canvas)
+    for spot in layout.spots:
+        parts += _spot(spot, layout, names, canvas.at(spot.level, spot.row), radius)
+    opening = f'<svg class="network" viewBox="0 0 {width:.0f} {height:.0f}"'
+    if standalone:
+        size = f'width="{width:.0f}" height="{height:.0f}"'
+        opening += f' xmlns="http://www.w3.org/2000/svg" {size}'
+        parts.insert(0, f"<style>{STYLE}</style>")
+    return items([opening + ' role="img" aria-label="network">', *parts, "</svg>"])
+
+
+def draw_thumbnail(layout: Layout, width: float = 84.0, height: float = 52.0) -> str:
+    """Draws the shape of a network, small and without words."""
+    canvas = _Canvas(6.0, 3.0, width - 12.0, height - 6.0, layout.depth)
+    parts = [
+        f'<path class="{_sign(link.weight)}" d="{canvas.curve(layout, link)}" '
+        f'stroke-width="{0.4 + 1.2 * share:.2f}"/>'
+        for link, share in _strongest(layout)[:120]
+    ]
+    for spot in layout.spots:
+        x, y = canvas.at(spot.level, spot.row)
+        parts.append(f'<circle class="{_kind(spot, layout)}" cx="{x:.1f}" cy="{y:.1f}" r="2.2"/>')
+    box = f"0 0 {width:g} {height:g}"
+    return items([f'<svg class="network thumbnail" viewBox="{box}">', *parts, "</svg>"])
+
+
+def _longest(names: Mapping[int, str], keys: Sequence[int]) -> float:
+    """Room beside a column for the longest of some names."""
+    return 30.0 + 6.4 * min(24, max((len(names.get(key, "")) for key in keys), default=0))
+
+
+def _columns(canvas: _Canvas, height: float) -> list[str]:
+    parts = []
+    for level in range(canvas.depth + 1):
+        x, _ = canvas.at(level, 0.0)
+        parts.append(
+            f'<rect class="level" x="{x - 21:.1f}" y="20" width="42" '
+            f'height="{height - 26:.1f}" rx="9"/>'
+            f'<text class="level-name" x="{x:.1f}" y="13" text-anchor="middle">'
+            f"{f'level {level}' if level else 'inputs'}</text>"
+        )
+    return parts
+
+
+def _links(layout: Layout, names: Mapping[int, str], canvas: _Canvas) -> list[str]:
+    label = [text(names.get(spot.key, f"node {spot.key}")) for spot in layout.spots]
+    return [
+        f'<path class="{_sign(link.weight)}" d="{canvas.curve(layout, link)}" '
+        f'stroke-width="{0.7 + 4.3 * share:.2f}" opacity="{0.35 + 0.6 * share:.2f}">'
+        f"<title>{label[link.source]} → {label[link.target]}: {link.weight:.4g}</title></path>"
+        for link, share in reversed(_strongest(layout))
+    ]
+
+
+def _strongest(layout: Layout) -> list[tuple[Link, float]]:
+    """The links by falling strength, each with its share of the greatest."""
+    links = sorted(layout.links, key=lambda link: -abs(link.weight))[:MOST_LINKS]
+    greatest = (abs(links[0].weight) if links else 0.0) or 1.0
+    return [(link, abs(link.weight) / greatest) for link in links]
+
+
+def _sign(weight: float) -> str:
+    return "link negative" if weight < 0 else "link positive"
+
+
+def _kind(spot: Spot, layout: Layout) -> str:
+    if spot.key < 0:
+        return "node input"
+    return "node output" if spot.key < layout.num_outputs else "node hidden"
+
+
+def _spot(
+    spot: Spot,
+    layout: Layout,
+    names: Mapping[int, str],
+    at: tuple[float, float],
+    radius: float,
+) -> list[str]:
+    x, y = at
+    name = names.get(spot.key, "")
+    parts = [
+        f'<circle class="{_kind(spot, layout)}" data-slot="{spot.slot}" cx="{x:.1f}" '
+        f'cy="{y:.1f}" r="{radius:g}"><title>{text(name or f"node {spot.key}")}: '
+        f"{text(spot.formula)}</title></circle>"
+    ]
+    if name and (spot.level == 0 or spot.key >= 0):
+        side, anchor = (-1, "end") if spot.level == 0 else (1, "start")
+        parts.append(
+            f'<text class="pin" x="{x + side * (radius + 6):.1f}" y="{y + 4:.1f}" '
+            f'text-anchor="{anchor}">{text(name)}</text>'
+        )
+    elif radius > 8:
+        parts.append(
+            f'<text class="node-key" x="{x:.1f}" y="{y + 4:.1f}" text-anchor="middle">'
+            f"{spot.key}</text>"
+        )
+    return parts
+
+
+# The colours of a drawing that has no page around it.
+STYLE: Final = """
+svg{font:12px system-ui,sans-serif;background:#fff}
+.level{fill:#f0f3f7}.level-name{fill:#8792a2;font-size:10px}
+.link{fill:none}.positive{stroke:#2f6fde}.negative{stroke:#e2703a}
+.node{stroke:#1c2430;stroke-width:1.4;fill:#fff}.output{fill:#d9f2e6}.input{fill:#eef2f8}
+.pin{fill:#1c2430}.node-key{fill:#5b6675;font-size:10px}
+""".strip()

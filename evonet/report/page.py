@@ -1,0 +1,219 @@
+"""Puts the page about a run together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from evonet.atomic_file import open_atomic
+from evonet.champion import Champion, read_champion
+from evonet.config import Config
+from evonet.controls import CONTROL_IDS
+from evonet.errors import RunFolderError
+from evonet.evolution.loop import task_seed
+from evonet.report.episode import MOST_STEPS, Episode, record_episode
+from evonet.report.family import draw_family
+from evonet.report.history import PHASES, History, read_history
+from evonet.report.layout import Layout, lay_out
+from evonet.report.markup import data, items, short, text
+from evonet.report.names import pin_names
+from evonet.report.network import draw_network
+from evonet.report.run_charts import draw_charts
+from evonet.report.scenes import HEIGHT, WIDTH, make_scene
+from evonet.run.folder import RunFolder
+from evonet.run.improvements import Improvement, read_improvements
+
+ASSETS: Final = Path(__file__).parent
+# Nodes of larger networks are not lit up while the episode plays.
+MOST_LIT_VALUES: Final = 150_000
+
+
+def write_report(home: RunFolder) -> None:
+    """Writes report.html from the other files of a run.
+
+    Args:
+        home: The folder of a run with at least one generation.
+
+    Raises:
+        RunFolderError: No generation is done yet, or there is no run.
+        EvonetError: A file of the run is damaged.
+        OSError: A file cannot be read, or the page not be written.
+    """
+    page = render_report(home)
+    with open_atomic(home.report) as file:
+        file.write(page.encode())
+
+
+def render_report(home: RunFolder) -> str:
+    """Makes the page as text; see `write_report`."""
+    home.check()
+    if not home.metrics.is_file() or not home.champion.is_file():
+        raise RunFolderError(f"{home.path}: no generation is done yet, so there is no report.")
+    config = Config.load(home.config)
+    history = read_history(home.metrics)
+    if len(history) == 0:
+        raise RunFolderError(f"{home.path}: no generation is done yet, so there is no report.")
+    champion = read_champion(home.champion)
+    line = read_improvements(home.improvements) if home.improvements.is_file() else []
+    name = config.task.get("name", home.path.resolve().name)
+    population = champion.population
+    names = pin_names(name, population.num_inputs, population.num_outputs)
+    layout = lay_out(population)
+    episode = _episode(champion, config)
+    return items(
+        [
+            "<!doctype html>",
+            f'<html lang="en"><head><meta charset="utf-8"><title>{text(name)} · evonet</title>',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            # An icon of its own, so that no browser goes looking for one.
+            '<link rel="icon" href="data:,">',
+            f"<style>{_asset('page.css')}</style></head><body>",
+            _header(home, str(name), config, history, champion, layout),
+            '<section class="champion">',
+            _network(layout, names, champion),
+            "" if episode is None else _film(episode, champion.generation),
+            "</section>",
+            '<section class="charts">',
+            *draw_charts(config, history, line),
+            "</section>",
+            _family(line, names, champion),
+            f'<details class="card"><summary>config.toml</summary><pre>{text(config.to_toml())}'
+            "</pre></details>",
+            '<div id="tip" hidden></div>',
+            f"<script>{_asset('page.js')}</script>",
+            "</body></html>",
+            "",
+        ]
+    )
+
+
+def _asset(name: str) -> str:
+    return (ASSETS / name).read_text(encoding="utf-8")
+
+
+def _header(
+    home: RunFolder,
+    name: str,
+    config: Config,
+    history: History,
+    champion: Champion,
+    layout: Layout,
+) -> str:
+    solved = history["solved"][-1] == 1
+    has_goal = config.neat.fitness_threshold is not None and not config.neat.no_fitness_termination
+    verdict = "solved" if solved else "not solved yet" if has_goal else ""
+    seconds = float(sum(history[f"seconds.{phase}"].sum() for phase in PHASES))
+    evaluations = int(history["evaluations"][-1])
+    hidden = sum(spot.key >= layout.num_outputs for spot in layout.spots)
+    tiles = [
+        (
+            "best fitness",
+            short(champion.fitness or 0.0),
+            f"found in generation {champion.generation}",
+        ),
+        ("generations", f"{int(history['generation'][-1]) + 1:,}", f"{seconds:.2f} s of work"),
+        (
+            "evaluations",
+            f"{evaluations:,}",
+            f"{short(evaluations / max(seconds, 1e-9))} per second",
+        ),
+        (
+            "champion",
+            _count(len(layout.links), "link"),
+            f"{_count(hidden, 'hidden node')}, {_count(layout.depth, 'level')}",
+        ),
+        ("species", str(int(history["num_species"][-1])), "in the last generation"),
+    ]
+    shown = "".join(
+        f'<div class="tile"><span>{text(title)}</span><b>{text(value)}</b><i>{text(note)}</i></div>'
+        for title, value, note in tiles
+    )
+    badge = f'<em class="{"good" if solved else "open"}">{verdict}</em>' if verdict else ""
+    return items(
+        [
+            f"<header><h1>{text(name)}{badge}</h1>",
+            f"<p>{text(home.path.resolve().name)} · {config.neat.pop_size} genomes · seed "
+            f"{champion.seed} · evolved by evonet</p>",
+            f'<div class="tiles">{shown}</div></header>',
+        ]
+    )
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def _network(layout: Layout, names: dict[int, str], champion: Champion) -> str:
+    population = champion.population
+    enabled = int(np.count_nonzero(population.enabled))
+    left_out = population.num_connections - enabled
+    idle = enabled - len(layout.links)
+    notes = [_count(left_out, "disabled link")] if left_out else []
+    notes += [_count(idle, "link") + " without effect"] if idle else []
+    note = f" Not drawn: {', '.join(notes)}." if notes else ""
+    return items(
+        [
+            '<div class="card"><h2>The champion\'s network</h2>',
+            draw_network(layout, names),
+            '<p class="note"><i class="swatch positive"></i>excites <i class="swatch negative"></i>'
+            f"inhibits; width is weight. Each level is computed at once.{note}</p></div>",
+        ]
+    )
+
+
+def _episode(champion: Champion, config: Config) -> Episode | None:
+    """Replays the first episode of the champion's generation, if the task can be replayed."""
+    name, limit = config.task.get("name"), config.task.get("max_steps")
+    if name not in CONTROL_IDS or champion.seed is None or champion.generation is None:
+        return None
+    seed = task_seed(champion.seed, champion.generation)
+    steps = limit if isinstance(limit, int) else None
+    return record_episode(champion.population, str(name), seed, steps)
+
+
+def _film(episode: Episode, generation: int | None) -> str:
+    scene = make_scene(episode)
+    parts = "".join(f'<g class="part">{part.shapes}</g>' for part in scene.parts)
+    lit = np.clip(np.nan_to_num(episode.values), -1, 1)
+    lights = np.rint(lit * 100).astype(int).tolist() if lit.size <= MOST_LIT_VALUES else []
+    film = {
+        "rate": scene.steps_per_second,
+        "parts": [np.round(part.places, 2).tolist() for part in scene.parts],
+        "lights": lights,
+    }
+    outcome = "it ended by itself" if episode.ended else "it lasted as long as it may"
+    if not episode.ended and len(episode) == MOST_STEPS:
+        outcome = "the beginning of a long one"
+    return items(
+        [
+            '<div class="card film"><h2>An episode of its life</h2>',
+            f'<svg class="scene" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="episode">',
+            scene.backdrop,
+            parts,
+            "</svg>",
+            '<div class="controls"><button id="play" aria-label="play or pause">❚❚</button>'
+            f'<input id="step" type="range" min="0" max="{len(episode)}" value="0" '
+            'aria-label="step"><output id="now">0</output></div>',
+            f'<p class="note">Return {short(episode.total)} in {len(episode)} steps: {outcome}. '
+            f"All genomes of generation {generation} played it. Nodes light up with their values."
+            "</p>",
+            f'<script type="application/json" id="film">{data(film)}</script></div>',
+        ]
+    )
+
+
+def _family(line: list[Improvement], names: dict[int, str], champion: Champion) -> str:
+    if not line:
+        return ""
+    population = champion.population
+    return items(
+        [
+            '<section class="card"><h2>How it came about</h2>',
+            '<p class="note">Each row is a genome that beat all before it, with what set it apart '
+            "from the one above. That one need not be its parent.</p>",
+            draw_family(line, names, population.num_inputs, population.num_outputs),
+            "</section>",
+        ]
+    )

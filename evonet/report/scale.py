@@ -1,0 +1,65 @@
+"""From values to places on the page, and the round numbers along an axis."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+
+class Scale(NamedTuple):
+    """Maps values low to high onto places start to end.
+
+    Attributes:
+        low: The value at the start.
+        high: The value at the end, greater than low.
+        start: A place.
+        end: Another place.
+    """
+
+    low: float
+    high: float
+    start: float
+    end: float
+
+    def __call__(self, values: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        """The places of values, of any shape."""
+        share = (np.asarray(values, np.float64) - self.low) / (self.high - self.low)
+        placed: npt.NDArray[np.float64] = self.start + share * (self.end - self.start)
+        return placed
+
+    def at(self, value: float) -> float:
+        """The place of one value."""
+        return float(self(value))
+
+
+def ticks(low: float, high: float, about: int = 5) -> list[float]:
+    """Round numbers from low to high, at steps of 1, 2 or 5 times a power of ten.
+
+    Args:
+        low: The least.
+        high: The greatest, greater than low.
+        about: How many to aim at.
+    """
+    rough = (high - low) / about
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(power * s for s in (1, 2, 5, 10) if power * s >= rough * 0.999)
+    first = math.ceil(low / step - 1e-9)
+    last = math.floor(high / step + 1e-9)
+    return [k * step for k in range(first, last + 1)]
+
+
+def room(low: float, high: float, share: float = 0.05) -> tuple[float, float]:
+    """Widens a range a little, or by much where it is empty, so that nothing touches the frame.
+
+    Args:
+        low: The least value.
+        high: The greatest.
+        share: By how much of the range, at either end.
+    """
+    margin = share * (high - low)
+    if margin == 0 or not math.isfinite(margin):
+        margin = 0.5 * abs(low) or 0.5
+    return low - margin, high + margin

@@ -1,0 +1,167 @@
+"""Where the files of a run are, and whether a folder is free for one."""
+
+from __future__ import annotations
+
+import errno
+import itertools
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Final
+
+from evonet.errors import RunFolderError
+
+# Whoever finds one of these in a folder has found a run, or something that would be overwritten.
+FILES: Final = (
+    "config.toml",
+    "metrics.jsonl",
+    "improvements.jsonl",
+    "checkpoints",
+    "champion.json",
+    "report.html",
+)
+LOCK: Final = ".lock"
+
+
+class RunFolder:
+    """The folder of one run.
+
+    Attributes:
+        path: The folder itself.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        """Names a folder, without a look at the disk."""
+        self.path = Path(path)
+
+    @property
+    def config(self) -> Path:
+        """All settings."""
+        return self.path / "config.toml"
+
+    @property
+    def metrics(self) -> Path:
+        """A line of JSON per generation."""
+        return self.path / "metrics.jsonl"
+
+    @property
+    def improvements(self) -> Path:
+        """A line of JSON per new best genome."""
+        return self.path / "improvements.jsonl"
+
+    @property
+    def checkpoints(self) -> Path:
+        """The folder of checkpoints."""
+        return self.path / "checkpoints"
+
+    @property
+    def champion(self) -> Path:
+        """The best genome."""
+        return self.path / "champion.json"
+
+    @property
+    def report(self) -> Path:
+        """The page about the run."""
+        return self.path / "report.html"
+
+    def create(self) -> bool:
+        """Makes the folder, which may be there already as long as it holds no run.
+
+        Returns:
+            Whether it was not there before.
+
+        Raises:
+            RunFolderError: It holds a run, or cannot be made.
+        """
+        try:
+            made = not self.path.exists()
+            self.path.mkdir(parents=True, exist_ok=True)
+            found = [name for name in FILES if (self.path / name).exists()]
+        except OSError as error:
+            raise RunFolderError(
+                f"{self.path}: no run can be kept there: {error.strerror}. Choose another folder."
+            ) from error
+        if found:
+            raise RunFolderError(
+                f"{self.path}: already holds {found[0]} of a run. Go on with that run, or choose "
+                "another folder."
+            )
+        return made
+
+    def discard(self) -> None:
+        """Removes the folder, unless there is something in it."""
+        with suppress(OSError):
+            if {path.name for path in self.path.iterdir()} <= {LOCK}:
+                (self.path / LOCK).unlink(missing_ok=True)
+                self.path.rmdir()
+
+    def check(self) -> None:
+        """Raises unless the folder holds a run.
+
+        Raises:
+            RunFolderError: It does not.
+        """
+        if not self.path.exists():
+            raise RunFolderError(f"{self.path}: there is no such folder.")
+        if not self.config.is_file():
+            raise RunFolderError(f"{self.path}: is not the folder of a run: it has no config.toml.")
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keeps other processes from writing to the same run.
+
+        The system lets go of the lock when the process ends, however it ends.
+
+        Raises:
+            RunFolderError: Another process writes to it.
+            OSError: The folder cannot be written to.
+        """
+        try:
+            import fcntl
+        except ImportError:  # Windows has no such locks
+            yield
+            return
+        with open(self.path / LOCK, "wb") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
+                    raise RunFolderError(
+                        f"{self.path}: another process is working on this run. Wait for it, or "
+                        "stop it first."
+                    ) from None
+                if error.errno not in (errno.ENOLCK, errno.ENOTSUP):  # some network file systems
+                    raise
+            yield
+
+    def __repr__(self) -> str:
+        return f"RunFolder({str(self.path)!r})"
+
+
+def next_folder(parent: Path, name: str) -> RunFolder:
+    """Makes the first folder name-001, name-002, ... that is not there yet.
+
+    Args:
+        parent: The folder of all runs; made if it is missing.
+        name: What the run is about.
+
+    Raises:
+        RunFolderError: It cannot be made.
+    """
+    for number in itertools.count(1):
+        folder = parent / f"{name}-{number:03d}"
+        try:
+            parent.mkdir(parents=True, exist_ok=True)
+            folder.mkdir()
+        except FileExistsError:
+            if not parent.is_dir():
+                raise RunFolderError(f"{parent}: is a file. Runs need a folder.") from None
+            continue
+        except OSError as error:
+            raise RunFolderError(
+                f"{folder}: no run can be kept there: {error.strerror}. Choose another folder "
+                "with --out."
+            ) from error
+        return RunFolder(folder)
+    raise AssertionError("numbers do not end")
