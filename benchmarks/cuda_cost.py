@@ -14,13 +14,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import sass
 
 import evonet
 from evonet.backends.cuda.compiler import nvrtc_version
 from evonet.backends.cuda.layout import packed_nbytes
 from evonet.backends.cuda.plan import LaunchPlan, option_sets, plan_forward
+from evonet.backends.cuda.price import resident_blocks
 from evonet.backends.cuda.workload import DeviceLimits, Workload
 from evonet.schedule import build_schedule
 
@@ -154,14 +154,11 @@ def launch(plan: LaunchPlan) -> str:
 
 
 def resident_warps(plan: LaunchPlan, limits: DeviceLimits) -> int:
-    """Warps that a multiprocessor holds, by threads, blocks and shared memory."""
-    blocks = min(
-        limits.max_blocks_per_sm,
-        limits.max_threads_per_sm // plan.block[0],
-        limits.shared_per_sm // (plan.shared_mem + KIB),
-        -(-plan.grid[0] // limits.num_sms),
-    )
-    return int(np.ceil(blocks * plan.block[0] / 32))
+    """Warps that a multiprocessor holds, with the registers that the plan reckons with."""
+    registers = 48 if plan.mapping == "samples" else 64
+    room = resident_blocks(limits, plan.block[0], registers, plan.shared_mem)
+    blocks = min(room, -(-plan.grid[0] // limits.num_sms))
+    return -(-blocks * plan.block[0] // 32)
 
 
 def duration(seconds: float) -> str:

@@ -69,8 +69,8 @@ struct GlobalLinks {
 };
 
 // The values that one thread sees from a node: those of its samples, for all slots up to the node's
-// own, row bytes apart. Counting back from the node takes one instruction, whereas a slot counted
-// from the first needs two where compilers keep the begin of shared memory apart.
+// own. Counting back from the node takes one instruction, whereas a slot counted from the first
+// needs two where compilers keep the begin of shared memory apart.
 template <class T, int N>
 struct Column {
 #if GLOBAL_VALUES
@@ -79,13 +79,13 @@ struct Column {
   using Offset = int32;
 #endif
   char* own;
-  int32 row;
+  int32 step;  // bytes from a slot to the one before it: negative, so that a product is enough
 
   EVONET_METHOD Samples<T, N>& operator()(int32 back) const {
-    return *reinterpret_cast<Samples<T, N>*>(own - Offset(back) * row);
+    return *reinterpret_cast<Samples<T, N>*>(own + Offset(back) * step);
   }
   EVONET_METHOD T& one(int32 back, int k) const { return (*this)(back).at[k]; }
-  EVONET_METHOD Column seen_from(int32 ahead) const { return {own + Offset(ahead) * row, row}; }
+  EVONET_METHOD Column seen_from(int32 ahead) const { return {own - Offset(ahead) * step, step}; }
 };
 
 EVONET_NAMESPACE_END

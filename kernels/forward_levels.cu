@@ -46,8 +46,8 @@ extern "C" __global__ void __launch_bounds__(kMostThreads, kLeastBlocks)
   extern __shared__ uint4 shared[];
   REAL* values = reinterpret_cast<REAL*>(shared) + block_team * int(team_values);
 #endif
-  const int row = tile * int(sizeof(REAL));
-  const Column<REAL, 1> first_slot{reinterpret_cast<char*>(values + sample), row};
+  const Column<REAL, 1> first_slot{reinterpret_cast<char*>(values + sample),
+                                   -tile * int(sizeof(REAL))};
 
   const int num_tiles = (num_samples - 1) / tile + 1, num_teams = num_genomes * num_tiles;
 #if GLOBAL_VALUES

@@ -38,7 +38,7 @@ __device__ __forceinline__ void store_outputs(const Errand& errand, int num_outp
   EVONET_KEEP_LOOP
   for (int o = 0; o < num_outputs; ++o, ++slots, ++out) {
     const int slot = *slots;
-    const Row row = slot < 0 ? Row{} : Column<REAL, VECTOR>{first_slot, kRowBytes}(-slot);
+    const Row row = slot < 0 ? Row{} : Column<REAL, VECTOR>{first_slot, -kRowBytes}(-slot);
     EVONET_UNROLL
     for (int k = 0; k < VECTOR; ++k) {
       if (b + 32 * k < num_samples) out[32 * k * num_outputs] = row.at[k];
@@ -95,7 +95,7 @@ extern "C" __global__ void __launch_bounds__(kMostThreads, kLeastBlocks)
     bool more = unit_start[genome] < unit_start[genome + 1];
     for (; more; own += kRowBytes) {
       const NodeHeader<REAL> node = stream.header();
-      evaluate_node<REAL, VECTOR>(node.genes(), stream, Column<REAL, VECTOR>{own, kRowBytes});
+      evaluate_node<REAL, VECTOR>(node.genes(), stream, Column<REAL, VECTOR>{own, -kRowBytes});
       more = !node.is_last();
     }
 

@@ -27,7 +27,7 @@ SYSTEM_SHARED: Final = 1024  # bytes of each block that CUDA takes for itself
 
 # Instructions of a warp: a link, and more for each sample that a thread has; a node likewise.
 SAMPLES_LINK, SAMPLES_LINK_SAMPLE = 3.25, 1.0
-LEVELS_LINK: Final = 4.75
+LEVELS_LINK: Final = 5.0
 NODE, NODE_SAMPLE = 50.0, 30.0
 COPY: Final = 7.0  # an input or output of one sample
 DOUBLE: Final = 2.0  # float64 takes about twice the instructions
