@@ -18,7 +18,6 @@ from .machine import Machine
 from .module import SHARED_OPTIN, RawModule
 from .nvrtc import Nvrtc
 
-
 REAL_PACKAGES = ("cupy", "cupyx", "cupy_backends")  # they import each other late
 
 
