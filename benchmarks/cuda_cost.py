@@ -100,6 +100,8 @@ def describe(defines: dict[str, Any]) -> str:
         words.append("a block per genome" if defines["WIDE_TEAM"] else "genomes share a block")
     if defines.get("GLOBAL_VALUES"):
         words.append("values in global memory")
+    if "CONTROL" in defines:
+        words.append(defines["CONTROL"])
     if "LOSS" in defines:
         words.append(evonet.functions.LOSSES[defines["LOSS"]].name)
     return ", ".join(words)

@@ -2,9 +2,9 @@
 // the last.
 //
 // The threads of a genome are neighbours, as many as it has episodes or a few whole warps of them;
-// thread t plays the episodes t, t + threads_per_genome, ... without waiting for anybody. Values lie
-// as [slot][thread of the block], so whatever slots the genomes of a warp read, their lanes find
-// them in different banks. Nothing is shared between threads, so there are no barriers.
+// thread t plays the episodes t, t + threads_per_genome, ... without waiting for anybody. Values
+// lie as [slot][thread of the block], so whatever slots the genomes of a warp read, their lanes
+// find them in different banks. Nothing is shared between threads, so there are no barriers.
 //
 // Every step reads the same links again, so they are taken from where they lie: the first-level
 // cache serves threads of one genome by a broadcast, and those of several genomes too.
