@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import math
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from evonet.backends.cuda.plan import BLOCK, LaunchPlan, powers_of_2, real_name
-from evonet.backends.cuda.price import WARP, resident_blocks
+from evonet.backends.cuda.price import FETCHED, LEVELS_LINK_WAIT, WARP, resident_blocks
 from evonet.backends.cuda.workload import DeviceLimits
 
 if TYPE_CHECKING:
@@ -18,9 +19,6 @@ if TYPE_CHECKING:
 MOST_THREADS: Final = 2**30  # of a launch: the kernel counts them in 32 bits and looks one ahead
 REGISTERS: Final = {4: 64, 8: 128}  # of a thread, by bytes of a number
 WAVES: Final = 4  # of threads, so that a multiprocessor that is done early finds more to do
-# Warps that wait for shared memory in turn are as fast as any number that wait for the
-# second-level cache; fewer are not.
-LEAST_WARPS: Final = 4
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,8 +52,8 @@ def plan_rollout(players: Players, limits: DeviceLimits) -> LaunchPlan:
     num_threads = players.num_genomes * team
     warp_shared = players.max_slots * WARP * size
     resident, block = _best_block(limits, size, warp_shared)
-    wanted = min(LEAST_WARPS, -(-num_threads // (WARP * limits.num_sms)))
-    in_global = resident < wanted * WARP
+    warps = min(least_warps(size), -(-num_threads // (WARP * limits.num_sms)))
+    in_global = resident < warps * WARP
     if in_global:
         resident, block = _best_block(limits, size, 0)
     blocks = -(-num_threads // block)
@@ -92,6 +90,18 @@ def threads_per_genome(players: Players, limits: DeviceLimits) -> int:
     useful = -(-players.num_episodes // WARP)
     enough = -(-busy // (WARP * players.num_genomes))
     return WARP * min(useful, enough)
+
+
+def least_warps(size: int) -> int:
+    """Warps of a multiprocessor that get on in shared memory as fast as any number in global.
+
+    With values in global memory, the way to the second-level cache is full with one row of them for
+    each link and warp. With values in shared memory, few warps do not fill each other's waits.
+
+    Args:
+        size: Bytes of a number.
+    """
+    return math.ceil(LEVELS_LINK_WAIT / (WARP * size / FETCHED))
 
 
 def most_players(episodes: Episodes) -> int:

@@ -58,6 +58,7 @@ class Share:
         """
         with self._one_at_a_time:
             num_samples = x.shape[-2]
+            row_nbytes = num_samples * self._schedule.num_outputs * self._schedule.dtype.itemsize
             shared = Visitor(self.device, x) if x.ndim == 2 else None
 
             def shrink(piece: int) -> None:
@@ -67,7 +68,7 @@ class Share:
             run_in_pieces(
                 self.begin,
                 self.end,
-                self._evaluated.known(num_samples) or self._likely_piece(num_samples),
+                self._evaluated.known(num_samples) or self._likely_piece(row_nbytes),
                 lambda begin, end: self._run_piece(begin, end, x, shared, result),
                 shrink,
                 lambda genome: (
@@ -90,17 +91,18 @@ class Share:
         """
         mine = np.flatnonzero((self.begin <= genomes) & (genomes < self.end))
         mine = mine[np.argsort(genomes[mine], kind="stable")]  # those of a piece side by side
-        most = most_players(episodes)
+        row_nbytes = episodes.count * (self._schedule.dtype.itemsize + np.dtype(np.int32).itemsize)
 
         def shrink(piece: int) -> None:
             self._played.shrink(episodes.count, piece)
             self.forget()
 
         with self._one_at_a_time:
+            piece = self._played.known(episodes.count) or self._likely_piece(row_nbytes)
             run_in_pieces(
                 0,
                 len(mine),
-                min(most, self._played.known(episodes.count) or most),
+                min(piece, most_players(episodes)),
                 lambda begin, end: self._play_piece(episodes, genomes, mine[begin:end], rollout),
                 shrink,
                 lambda player: (
@@ -109,13 +111,16 @@ class Share:
                 ),
             )
 
-    def _likely_piece(self, num_samples: int) -> int:
-        """As many genomes as should fit: packing more would mostly be in vain."""
-        piece = self.end - self.begin
+    def _likely_piece(self, row_nbytes: int) -> int:
+        """As many genomes as should fit: packing more would mostly be in vain.
+
+        Args:
+            row_nbytes: Results of one genome.
+        """
+        piece = max(1, self.end - self.begin)
         if self._uploaded is None:
-            outputs = num_samples * self._schedule.num_outputs * self._schedule.dtype.itemsize
             free = self.device.free_memory()
-            while piece > 1 and free < piece * outputs + packed_nbytes(
+            while piece > 1 and free < piece * row_nbytes + packed_nbytes(
                 self._schedule, self.begin, self.begin + piece
             ):
                 piece = (piece + 1) // 2
