@@ -22,6 +22,7 @@ from evonet.backends.cuda.layout import packed_nbytes
 from evonet.backends.cuda.plan import LaunchPlan, option_sets, plan_forward
 from evonet.backends.cuda.price import resident_blocks
 from evonet.backends.cuda.workload import DeviceLimits, Workload
+from evonet.controls import CONTROLS
 from evonet.schedule import build_schedule
 
 BEGIN, END = "<!-- kernel tables: begin -->", "<!-- kernel tables: end -->"
@@ -71,6 +72,8 @@ def tables() -> Iterator[str]:
     yield ""
     yield from activation_table()
     yield ""
+    yield from rollout_table()
+    yield ""
     yield from model_table()
 
 
@@ -81,6 +84,8 @@ def kernel_table() -> Iterator[str]:
     yield "| kernel | " + " | ".join(ARCHS) + " |"
     yield "|---|" + "---|" * len(ARCHS)
     for kernel, defines in option_sets():
+        if kernel == "rollout":
+            continue
         cells = [describe(defines)]
         for arch in ARCHS:
             found = sass.report(kernel, defines, arch)
@@ -116,6 +121,33 @@ def activation_table() -> Iterator[str]:
         yield "| float32 | " + " | ".join(f"{floats[name]:.0f}" for name in part) + " |"
         yield "| float64 | " + " | ".join(f"{doubles[name]:.0f}" for name in part) + " |"
         yield ""
+
+
+def rollout_table() -> Iterator[str]:
+    found = {
+        (str(defines["CONTROL"]), defines["REAL"], defines["GLOBAL_VALUES"]): sass.report(
+            kernel, defines, "sm_86"
+        )
+        for kernel, defines in option_sets()
+        if kernel == "rollout"
+    }
+    if any(report.spills for report in found.values()):
+        raise SystemExit("a rollout spills")
+    kinds = [(real, in_global) for real in ("float", "double") for in_global in (0, 1)]
+    names = [describe({"REAL": real, "GLOBAL_VALUES": in_global}) for real, in_global in kinds]
+    loops = [found[("cartpole", *kind)].hot_loop for kind in kinds]  # no solver, so those of links
+    yield "**Registers of a thread of `rollout`** on sm_86, network and task in one kernel, and"
+    yield "SASS instructions per connection and episode:"
+    yield ""
+    yield "| | " + " | ".join(names) + " |"
+    yield "|---|" + "---|" * len(names)
+    for control in CONTROLS:
+        cells = (str(found[(control.name, *kind)].registers) for kind in kinds)
+        yield f"| {control.name} | " + " | ".join(cells) + " |"
+    yield (
+        "| a connection | " + " | ".join(f"{loop.per_product:.2f}" for loop in loops if loop) + " |"
+    )
+    yield ""
 
 
 def model_table() -> Iterator[str]:

@@ -68,7 +68,7 @@ class Findings:
 
     def __str__(self) -> str:
         of = len(ACTIVATIONS) * len(AGGREGATIONS)
-        forward = [name for name, _ in option_sets() if name != "loss"]
+        forward = [name for name, _ in option_sets() if name.startswith("forward")]
         lines = [
             f"{self.networks} networks, {self.nodes} live nodes, up to {self.largest} in one; "
             f"{len(self.pairs)} of {of} (activation, aggregation) pairs; {self.runs} launches, "

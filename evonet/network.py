@@ -218,7 +218,8 @@ class Network:
         Raises:
             OptionError: There is no such task, or a number is out of range.
             ShapeError: The networks have other inputs or outputs than the task.
-            KeyboardInterrupt: Ctrl-C ends it within a fraction of a second.
+            KeyboardInterrupt: Ctrl-C ends it within a fraction of a second; on a GPU, where
+                nothing stops a kernel, when the episodes are over.
         """
         task = find_control(control)
         if (self.num_inputs, self.num_outputs) != (task.num_inputs, task.num_outputs):

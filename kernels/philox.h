@@ -15,7 +15,10 @@ struct Philox {
 };
 
 EVONET_FN Philox philox(uint32 c0, uint32 c1, uint32 c2, uint32 c3, uint32 k0, uint32 k1) {
+  EVONET_UNROLL
+#if !defined(__CUDACC_RTC__)  // which does not know it
 #pragma GCC unroll 10
+#endif
   for (int round = 0; round < 10; ++round) {
     uint64 p0 = uint64(0xD2511F53u) * c0, p1 = uint64(0xCD9E8D57u) * c2;
     c0 = uint32(p1 >> 32) ^ c1 ^ k0;
@@ -75,8 +78,11 @@ struct Draws {
   }
 };
 
-// [0, 1), a multiple of 2^-24.
-EVONET_FN float uniform(uint32 word) { return float(int32(word >> 8)) * 0x1p-24f; }
+// [0, 1), a multiple of 2^-24: exact in any type.
+template <class T = float>
+EVONET_FN T uniform(uint32 word) {
+  return T(int32(word >> 8)) * T(0x1p-24);
+}
 
 // 0..count-1.
 EVONET_FN int32 choose(uint32 word, int32 count) {

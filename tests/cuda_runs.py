@@ -1,4 +1,4 @@
-"""Runs the CUDA kernels of the forward pass on the SIMT runner, straight from a schedule."""
+"""Runs the CUDA kernels on the SIMT runner, straight from a schedule."""
 
 from __future__ import annotations
 
@@ -10,9 +10,16 @@ import numpy as np
 import simt
 
 from evonet import Population
-from evonet.backends.cuda.arguments import forward_arguments, loss_arguments
+from evonet.backends.base import Episodes, Rollout
+from evonet.backends.cuda.arguments import (
+    forward_arguments,
+    loss_arguments,
+    rollout_arguments,
+)
 from evonet.backends.cuda.layout import pack_schedule
 from evonet.backends.cuda.plan import DeviceLimits, LaunchPlan, Workload, plan_forward, plan_loss
+from evonet.backends.cuda.rollout import players_of
+from evonet.backends.cuda.rollout_plan import plan_rollout
 from evonet.resources import resource_folder
 from evonet.schedule import Schedule, build_schedule
 
@@ -120,3 +127,44 @@ def run_loss(
     kernel = compiled(plan.kernel, tuple(plan.defines.items()), mode).get_function(plan.kernel)
     kernel(plan.grid, plan.block, loss_arguments(plan, work, y, targets, losses), **launch)
     return losses
+
+
+def run_rollout(
+    schedule: Schedule,
+    episodes: Episodes,
+    genomes: Any,
+    *,
+    limits: DeviceLimits = SMALL,
+    begin: int = 0,
+    mode: str = "plain",
+    **launch: Any,
+) -> Rollout:
+    """Plays episodes in one launch; results and scratch are full of garbage before.
+
+    Args:
+        schedule: P genomes.
+        episodes: E of them.
+        genomes: [K] who plays, none before `begin`.
+        limits: The GPU to plan for.
+        begin: Genomes before it are not uploaded.
+        mode: Of the runner.
+        **launch: Options of the launch.
+    """
+    chosen = np.asarray(genomes, np.int64)
+    dtype = schedule.dtype
+    plan = plan_rollout(players_of(schedule, episodes, chosen), limits)
+    shape = len(chosen), episodes.count
+    found = Rollout(np.full(shape, 123, dtype), np.full(shape, 321, np.int32))
+    scratch = np.full(plan.scratch_nbytes // dtype.itemsize, 456, dtype)
+    kernel = compiled(plan.kernel, tuple(plan.defines.items()), mode).get_function(plan.kernel)
+    kernel.max_dynamic_shared_size_bytes = plan.shared_mem
+    arguments = rollout_arguments(
+        plan,
+        episodes,
+        pack_schedule(schedule, begin, schedule.num_genomes),
+        (chosen - begin).astype(np.int32),
+        *found,
+        scratch if plan.scratch_nbytes else None,
+    )
+    kernel(plan.grid, plan.block, arguments, shared_mem=plan.shared_mem, **launch)
+    return found

@@ -20,6 +20,7 @@ from ptx_rules import find_faults
 from evonet import CompileError
 from evonet.backends.cuda import compiler
 from evonet.backends.cuda.plan import STATIC_SHARED, option_sets
+from evonet.backends.cuda.rollout_plan import REGISTERS
 from evonet.backends.cuda.samples import _C_NAMES
 
 ARCHS = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
@@ -93,6 +94,8 @@ def most_registers(kernel: str, defines: dict[str, Any], arch: str) -> int:
         return 128 if defines["GLOBAL_VALUES"] else 64
     if kernel == "loss":
         return 64
+    if kernel == "rollout":
+        return REGISTERS[4 if defines["REAL"] == "float" else 8]
     if defines["REAL"] == "double" or defines["GLOBAL_VALUES"]:
         return 64
     if arch in ("sm_75", "sm_100", "sm_120"):

@@ -186,7 +186,7 @@ def test_an_imaginary_gpu_has_the_bits_of_the_processor(
     assert total > 0
     assert mismatches == []
     kernels = {name for name, _ in imagined.log}
-    assert kernels & {"forward_levels", "forward_samples"}
+    assert kernels & {"forward_levels", "forward_samples", "rollout"}
 
 
 def test_verification_uses_several_gpus(imaginary_gpus: Lend) -> None:
@@ -202,8 +202,9 @@ def test_verification_measures_and_reports(
 ) -> None:
     imaginary_gpus()
     monkeypatch.setattr(verify, "COMPARISONS", COMPARISONS[-1:])
-    equal, speed = verify.verify(loads=(verify.Load(5, 4, 8, 3),), seconds=0.0)
-    assert (equal.state, speed.state) == ("ok", "ok")
+    loads = (verify.Load(5, 4, 8, 3), verify.Play(5, 4, 8, 3, max_steps=2))
+    equal, speed, played = verify.verify(loads, seconds=0.0)
+    assert {equal.state, speed.state, played.state} == {"ok"}
     assert equal.found.startswith("evolution: 20 numbers")
     lines = speed.found.splitlines()
     assert lines[0] == "5 genomes, 4 nodes, 8 links, 3 samples: G links/s"
@@ -214,6 +215,9 @@ def test_verification_measures_and_reports(
         "samples, data on the GPU",
         "samples, data on the host",
     ]
+    lines = played.found.splitlines()
+    assert lines[0] == "5 genomes, 4 nodes, 8 links, 3 episodes of 2 steps: M steps/s"
+    assert [line.split("  ")[-1] for line in lines[1:]] == ["cpu", "cuda"]
 
 
 def test_verification_without_a_gpu_is_a_fault(

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 import evonet
+from evonet.controls import CONTROLS, ControlTask
 from evonet.functions import ACTIVATIONS, AGGREGATIONS, LOSSES
 
 Values = npt.NDArray[Any]
@@ -22,6 +23,7 @@ Pair = tuple[str, Values, Values]
 _ALL_ACTIVATIONS = tuple(function.name for function in ACTIVATIONS)
 _ALL_AGGREGATIONS = tuple(function.name for function in AGGREGATIONS)
 _DTYPES = (np.float32, np.float64)
+_BACKENDS: tuple[Literal["cuda", "cpu"], ...] = ("cuda", "cpu")
 _MAPPINGS: tuple[Literal["levels", "samples"], ...] = ("levels", "samples")
 
 
@@ -188,6 +190,47 @@ def _losses() -> Iterator[Pair]:
                 yield what, gpu.loss(x, targets, loss.name), cpu.loss(x, targets, loss.name)
 
 
+def _rollouts() -> Iterator[Pair]:
+    for control in CONTROLS:
+        for dtype in _DTYPES:
+            population = _actors(control, 40, 12, 36, dtype)
+            for episodes in (1, 5, 33):
+                what = f"{control.name}, {episodes} episodes, {np.dtype(dtype)}"
+                yield from _both_play(what, population, control, episodes, 40)
+    for dtype in _DTYPES:  # no GPU has as much shared memory for each of its warps
+        large = _actors(CONTROLS[0], 2, 2000, 4000, dtype)
+        yield from _both_play(f"2000 nodes, {np.dtype(dtype)}", large, CONTROLS[0], 3, 4)
+
+
+def _actors(
+    control: ControlTask, num_genomes: int, num_nodes: int, num_connections: int, dtype: Any
+) -> evonet.Population:
+    return evonet.Population.random(
+        num_genomes,
+        control.num_inputs,
+        control.num_outputs,
+        num_nodes=num_nodes,
+        num_connections=num_connections,
+        activations=_ALL_ACTIVATIONS,
+        aggregations=_ALL_AGGREGATIONS,
+        dtype=dtype,
+        seed=1,
+    )
+
+
+def _both_play(
+    what: str, population: evonet.Population, control: ControlTask, episodes: int, max_steps: int
+) -> Iterator[Pair]:
+    gpu, cpu = (
+        evonet.compile(population, backend=backend).rollout(
+            control.name, episodes=episodes, seed=1, max_steps=max_steps
+        )
+        for backend in _BACKENDS
+    )
+    yield f"returns of {what}", gpu.returns, cpu.returns
+    yield f"steps of {what}", gpu.steps, cpu.steps
+
+
 def _evolution() -> Iterator[Pair]:
     from evonet.resources import resource_folder
     from evonet.tasks import xor
@@ -239,5 +282,6 @@ COMPARISONS: Final = (
     Comparison("populations that several GPUs would share", _large_populations),
     Comparison("arrays that stay on the GPU", _device_arrays),
     Comparison("losses", _losses),
+    Comparison("whole episodes of every control task", _rollouts),
     Comparison("evolution", _evolution),
 )

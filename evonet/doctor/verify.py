@@ -6,7 +6,7 @@ import dataclasses
 import statistics
 import time
 from collections.abc import Callable, Iterator
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import numpy as np
 
@@ -33,6 +33,24 @@ class Load:
         )
 
 
+@dataclasses.dataclass(frozen=True)
+class Play:
+    """Something to measure: P genomes of some size that play episodes of equal length."""
+
+    num_genomes: int
+    num_nodes: int
+    num_connections: int
+    num_episodes: int
+    max_steps: int = 200
+
+    def __str__(self) -> str:
+        return (
+            f"{self.num_genomes} genomes, {self.num_nodes} nodes, {self.num_connections} links, "
+            f"{self.num_episodes} episodes of {self.max_steps} steps"
+        )
+
+
+_BACKENDS: tuple[Literal["cpu", "cuda"], ...] = ("cpu", "cuda")
 LOADS: Final = (
     Load(150, 5, 10, 4),
     Load(1000, 50, 200, 1),
@@ -41,10 +59,13 @@ LOADS: Final = (
     Load(10_000, 50, 200, 1024),
     Load(100, 200, 2000, 256),
     Load(100, 2000, 20_000, 32),
+    Play(150, 5, 10, 1),
+    Play(10_000, 5, 10, 5),
+    Play(1000, 50, 200, 100),
 )
 
 
-def verify(loads: tuple[Load, ...] = LOADS, seconds: float = 0.5) -> Iterator[Finding]:
+def verify(loads: tuple[Load | Play, ...] = LOADS, seconds: float = 0.5) -> Iterator[Finding]:
     """Runs every comparison, then measures.
 
     Args:
@@ -71,7 +92,10 @@ def verify(loads: tuple[Load, ...] = LOADS, seconds: float = 0.5) -> Iterator[Fi
             yield Finding("equal bits", "ok", f"{comparison.name}: {total:,} numbers, {took}")
     for load in loads:
         try:
-            yield Finding("speed", "ok", _measure(load, seconds))
+            measured = (
+                _measure(load, seconds) if isinstance(load, Load) else _measure_play(load, seconds)
+            )
+            yield Finding("speed", "ok", measured)
         except EvonetError as error:
             yield Finding("speed", "fault", f"{load}: {error}")
 
@@ -99,6 +123,31 @@ def _measure(load: Load, seconds: float) -> str:
         rates[f"{mapping}, data on the host"] = work / with_copies
     lines = [f"{rate / 1e9:10.3f}  {name}" for name, rate in rates.items()]
     return "\n".join([f"{load}: G links/s", *lines])
+
+
+def _measure_play(play: Play, seconds: float) -> str:
+    population = evonet.Population.random(
+        play.num_genomes,
+        3,
+        1,
+        num_nodes=play.num_nodes,
+        num_connections=play.num_connections,
+        activations=("tanh",),
+        seed=1,
+    )
+    lines = [f"{play}: M steps/s"]
+    for backend in _BACKENDS:
+        network = evonet.compile(population, backend=backend)
+
+        def call(network: evonet.Network = network) -> object:
+            episodes, most = play.num_episodes, play.max_steps
+            return network.rollout(
+                "pendulum", episodes=episodes, max_steps=most
+            )  # never ends early
+
+        rate = play.num_genomes * play.num_episodes * play.max_steps
+        lines.append(f"{rate / _seconds_per_call(call, seconds) / 1e6:10.3f}  {backend}")
+    return "\n".join(lines)
 
 
 def _to_gpu(x: Any) -> Any:

@@ -37,7 +37,7 @@ EVONET_FN T held(T x, Lane<T> limit) {
 // low to high, evenly distributed.
 template <class T>
 EVONET_FN T between(T low, T high, uint32 word) {
-  return low + (high - low) * T(uniform(word));
+  return low + (high - low) * uniform<T>(word);
 }
 
 // x - 2 pi k, between -pi and pi, for |x| <= 60. Two parts of 2 pi, for floats that have no digits

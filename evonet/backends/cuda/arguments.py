@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
+    from evonet.backends.base import Episodes
     from evonet.backends.cuda.plan import LaunchPlan, Workload
 
 
@@ -45,7 +46,7 @@ def forward_arguments(
         arrays["output_slot"],
         x,
         y,
-        np.intp(0) if scratch is None else scratch,  # a null pointer
+        _or_null(scratch),
     )
 
 
@@ -69,3 +70,45 @@ def loss_arguments(
         targets,
         losses,
     )
+
+
+def rollout_arguments(
+    plan: LaunchPlan,
+    episodes: Episodes,
+    arrays: Mapping[str, Any],
+    players: Any,
+    returns: Any,
+    steps: Any,
+    scratch: Any,
+) -> tuple[Any, ...]:
+    """Lists the arguments of the kernel that plays episodes.
+
+    Args:
+        plan: What `plan_rollout` chose.
+        episodes: E episodes of a task.
+        arrays: What `layout.pack_schedule` gave, on the device.
+        players: [K] genomes of those arrays, int32.
+        returns: [K, E] of the schedule's type, to be written.
+        steps: [K, E] int32, to be written.
+        scratch: plan.scratch_nbytes of any content, of the schedule's type; None for 0 bytes.
+    """
+    return (
+        np.int32(len(players)),
+        np.int32(episodes.count),
+        np.int32(plan.team_size),
+        np.int32(episodes.max_steps),
+        np.uint32(episodes.first),
+        np.uint64(episodes.seed),
+        np.int64(plan.team_values),
+        players,
+        arrays["unit_start"],
+        arrays["units"],
+        arrays["output_slot"],
+        returns,
+        steps,
+        _or_null(scratch),
+    )
+
+
+def _or_null(scratch: Any) -> Any:
+    return np.intp(0) if scratch is None else scratch

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+import numpy.typing as npt
+
 from evonet.backends.cuda.forward import CudaForward
 from evonet.backends.cuda.survey import usable_devices
 from evonet.schedule import build_schedule
 
 if TYPE_CHECKING:
-    from evonet.backends.base import Forward, Loss, Mapping
+    from evonet.backends.base import Episodes, Forward, Loss, Mapping, Rollout
     from evonet.population import Population
     from evonet.schedule import OnCycle, Schedule
 
@@ -39,8 +42,20 @@ class CudaBackend:
         """Evaluates and adds up losses on the GPUs; only [P, 2] numbers come back."""
         return self._divide(schedule, mapping).loss
 
+    def rollout(
+        self,
+        schedule: Schedule,
+        episodes: Episodes,
+        genomes: npt.NDArray[np.int64],
+        threads: int,
+    ) -> Rollout:
+        """Plays whole episodes on the GPUs, a thread for each; only [K, E] numbers come back."""
+        known = self._divided
+        mapping = "auto" if known is None or known[0] is not schedule else known[1]
+        return self._divide(schedule, mapping).rollout(episodes, genomes)
+
     def _divide(self, schedule: Schedule, mapping: Mapping) -> CudaForward:
-        """One upload for a forward pass and for a loss."""
+        """One upload for a forward pass, a loss and rollouts."""
         known = self._divided
         if known is None or known[0] is not schedule or known[1] != mapping:
             known = schedule, mapping, CudaForward(schedule, self._devices, mapping)

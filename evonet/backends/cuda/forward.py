@@ -1,4 +1,4 @@
-"""The forward pass on GPUs: every GPU works on its share of the genomes."""
+"""The forward pass and rollouts on GPUs: every GPU works on its share of the genomes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from evonet.backends.base import DeviceForward
+from evonet.backends.base import DeviceForward, Rollout
 from evonet.backends.cuda.results import Losses, Outputs
 from evonet.backends.cuda.samples import gather
 from evonet.backends.cuda.share import Share
@@ -19,7 +19,7 @@ from evonet.backends.cuda.survey import check_process
 from evonet.errors import DeviceMemoryError, ShapeError
 
 if TYPE_CHECKING:
-    from evonet.backends.base import Mapping
+    from evonet.backends.base import Episodes, Mapping
     from evonet.backends.cuda.device import Device, DeviceArray
     from evonet.backends.cuda.results import Result
     from evonet.schedule import Schedule
@@ -75,6 +75,14 @@ class CudaForward(DeviceForward):
             self._run(x, lambda device: Losses(device, answers, loss, losses))
         return losses
 
+    def rollout(self, episodes: Episodes, genomes: npt.NDArray[np.int64]) -> Rollout:
+        """Lets the chosen genomes [K] play whole episodes; results come to the host."""
+        check_process(self._process)
+        shape = len(genomes), episodes.count
+        rollout = Rollout(np.empty(shape, self._schedule.dtype), np.empty(shape, np.int32))
+        self._spread(lambda share: share.play(episodes, genomes, rollout))
+        return rollout
+
     def on_device(self, x: Any) -> DeviceArray:
         """Computes [P, B, O] and leaves it on the first GPU; its work may still be under way."""
         check_process(self._process)
@@ -106,20 +114,24 @@ class CudaForward(DeviceForward):
         return gather(self._devices[array.device.id], array, self._schedule.dtype)
 
     def _run(self, x: Any, result_on: Callable[[Device], Result]) -> None:
-        """Lets every share evaluate its genomes; one GPU in this thread, several in their own."""
+        """Lets every share evaluate its genomes."""
         check_process(self._process)
         samples = self._contiguous(x)
-        results = [result_on(share.device) for share in self._shares]
+        self._spread(lambda share: share.run(samples, result_on(share.device)))
+
+    def _spread(self, work: Callable[[Share], None]) -> None:
+        """Lets every share do its part; one GPU in this thread, several in their own."""
         if len(self._shares) == 1:
-            self._shares[0].run(samples, results[0])
+            work(self._shares[0])
             return
         # Other threads have other current streams: what the arguments come from must be done.
         for device in self._devices.values():
             device.finish()
+
+        def work_to_end(share: Share) -> None:
+            work(share)
+            share.device.finish()
+
         with ThreadPoolExecutor(len(self._shares)) as pool:
-            runs = [
-                pool.submit(share.run_to_end, samples, result)
-                for share, result in zip(self._shares, results, strict=True)
-            ]
-            for run in runs:
+            for run in [pool.submit(work_to_end, share) for share in self._shares]:
                 run.result()

@@ -21,6 +21,7 @@ from evonet.backends.cuda.price import (
     samples_work,
 )
 from evonet.backends.cuda.workload import DeviceLimits, Workload
+from evonet.controls import CONTROLS
 from evonet.errors import DeviceError, check_option
 from evonet.functions import LOSSES
 
@@ -44,7 +45,7 @@ class LaunchPlan:
 
     Attributes:
         kernel: Name of the .cu file and of its entry point.
-        mapping: "levels", "samples" or, of a sum of losses, "loss".
+        mapping: "levels", "samples" or, of a sum of losses, "loss"; of episodes, "rollout".
         defines: What the kernel is compiled with.
         grid: Blocks.
         block: Threads of a block.
@@ -83,6 +84,11 @@ def option_sets() -> list[tuple[str, dict[str, int | str]]]:
             for in_global, wide in ((0, 0), (0, 1), (1, 1))
         ]
         sets += [("loss", {"REAL": real, "LOSS": loss}) for loss in range(len(LOSSES))]
+        sets += [
+            ("rollout", {"REAL": real, "GLOBAL_VALUES": in_global, "CONTROL": control.name})
+            for control in CONTROLS
+            for in_global in (0, 1)
+        ]
     return sets
 
 
@@ -118,7 +124,7 @@ def plan_loss(work: Workload, limits: DeviceLimits, loss: int) -> LaunchPlan:
     return LaunchPlan(
         kernel="loss",
         mapping="loss",
-        defines={"REAL": _real(work.dtype), "LOSS": loss},
+        defines={"REAL": real_name(work.dtype), "LOSS": loss},
         grid=(-(-work.num_genomes * WARP // BLOCK),),
         block=(BLOCK,),
         shared_mem=0,
@@ -242,7 +248,7 @@ def _plan(
     # As many teams in a block as keep most of them in flight.
     resident, teams_per_block = max(
         (resident_blocks(limits, team_size * teams, registers, team_shared * teams) * teams, teams)
-        for teams in _powers_of_2(most_teams)
+        for teams in powers_of_2(most_teams)
         if teams == 1 or team_shared * teams <= limits.shared_per_block_optin
     )
     blocks = -(-num_teams // teams_per_block)
@@ -253,7 +259,7 @@ def _plan(
     return LaunchPlan(
         kernel=f"forward_{mapping}",
         mapping=mapping,
-        defines={"REAL": _real(work.dtype), "GLOBAL_VALUES": int(in_global), **defines},
+        defines={"REAL": real_name(work.dtype), "GLOBAL_VALUES": int(in_global), **defines},
         grid=(blocks,),
         block=(team_size * teams_per_block,),
         shared_mem=team_shared * teams_per_block,
@@ -265,12 +271,14 @@ def _plan(
     )
 
 
-def _powers_of_2(most: int) -> Iterator[int]:
+def powers_of_2(most: int) -> Iterator[int]:
+    """1, 2, 4, ..., none above the most."""
     power = 1
     while power <= most:
         yield power
         power *= 2
 
 
-def _real(dtype: np.dtype[Any]) -> str:
+def real_name(dtype: np.dtype[Any]) -> str:
+    """What C calls float32 or float64."""
     return "float" if dtype == np.float32 else "double"

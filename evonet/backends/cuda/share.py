@@ -6,14 +6,19 @@ import dataclasses
 import threading
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import numpy.typing as npt
+
 from evonet.backends.cuda.arguments import forward_arguments
 from evonet.backends.cuda.layout import pack_schedule, packed_nbytes
+from evonet.backends.cuda.pieces import PieceSize, run_in_pieces
 from evonet.backends.cuda.plan import Workload, plan_forward
+from evonet.backends.cuda.rollout import play_genomes
+from evonet.backends.cuda.rollout_plan import most_players
 from evonet.backends.cuda.samples import Visitor
-from evonet.errors import DeviceMemoryError
 
 if TYPE_CHECKING:
-    from evonet.backends.base import Mapping
+    from evonet.backends.base import Episodes, Mapping, Rollout
     from evonet.backends.cuda.device import Device, DeviceArray
     from evonet.backends.cuda.results import Result
     from evonet.schedule import Schedule
@@ -35,15 +40,9 @@ class Share:
         self._schedule = schedule
         self._mapping = mapping
         self._uploaded: dict[str, DeviceArray] | None = None  # of all genomes, if they fit
-        self._piece = end - begin  # genomes at a time, for as many samples as:
-        self._short_from = 0  # samples at which memory ran short; 0 if it never did
+        self._evaluated, self._played = PieceSize(), PieceSize()  # by samples, by episodes
         self._measured: dict[tuple[int, int], Workload] = {}
         self._one_at_a_time = threading.Lock()
-
-    def run_to_end(self, x: Any, result: Result) -> None:
-        """Like `run`, and waits until all is done."""
-        self.run(x, result)
-        self.device.finish()
 
     def run(self, x: Any, result: Result) -> None:
         """Evaluates this share's genomes.
@@ -59,33 +58,69 @@ class Share:
         """
         with self._one_at_a_time:
             num_samples = x.shape[-2]
-            is_short = 0 < self._short_from <= num_samples
-            piece = self._piece if is_short else self._likely_piece(num_samples)
+            row_nbytes = num_samples * self._schedule.num_outputs * self._schedule.dtype.itemsize
             shared = Visitor(self.device, x) if x.ndim == 2 else None
-            begin, tried = self.begin, False
-            while begin < self.end:
-                end = min(begin + piece, self.end)
-                fault = self._try_piece(begin, end, x, shared, result)
-                if fault is None:
-                    begin, tried = end, False
-                    continue
-                self.forget()
-                if end - begin == 1 and tried:
-                    raise DeviceMemoryError(
-                        f"{fault} Genome {begin} alone does not fit with {num_samples} samples: "
-                        "pass fewer samples at a time, or free memory on that GPU."
-                    )
-                tried = end - begin == 1  # once more, now that everything is forgotten
-                piece = (end - begin + 1) // 2
-                self._piece, self._short_from = piece, max(1, num_samples)
 
-    def _likely_piece(self, num_samples: int) -> int:
-        """As many genomes as should fit: packing more would mostly be in vain."""
-        piece = self.end - self.begin
+            def shrink(piece: int) -> None:
+                self._evaluated.shrink(num_samples, piece)
+                self.forget()
+
+            run_in_pieces(
+                self.begin,
+                self.end,
+                self._evaluated.known(num_samples) or self._likely_piece(row_nbytes),
+                lambda begin, end: self._run_piece(begin, end, x, shared, result),
+                shrink,
+                lambda genome: (
+                    f"Genome {genome} alone does not fit with {num_samples} samples: "
+                    "pass fewer samples at a time, or free memory on that GPU."
+                ),
+            )
+
+    def play(self, episodes: Episodes, genomes: npt.NDArray[np.int64], rollout: Rollout) -> None:
+        """Lets some genomes play whole episodes.
+
+        Args:
+            episodes: Which.
+            genomes: [K] of the whole schedule; only those of this share play.
+            rollout: [K, E] each; the rows of those genomes are written.
+
+        Raises:
+            DeviceMemoryError: Not even one genome fits.
+            DeviceError: The GPU failed.
+        """
+        mine = np.flatnonzero((self.begin <= genomes) & (genomes < self.end))
+        mine = mine[np.argsort(genomes[mine], kind="stable")]  # those of a piece side by side
+        row_nbytes = episodes.count * (self._schedule.dtype.itemsize + np.dtype(np.int32).itemsize)
+
+        def shrink(piece: int) -> None:
+            self._played.shrink(episodes.count, piece)
+            self.forget()
+
+        with self._one_at_a_time:
+            piece = self._played.known(episodes.count) or self._likely_piece(row_nbytes)
+            run_in_pieces(
+                0,
+                len(mine),
+                min(piece, most_players(episodes)),
+                lambda begin, end: self._play_piece(episodes, genomes, mine[begin:end], rollout),
+                shrink,
+                lambda player: (
+                    f"Genome {genomes[mine[player]]} alone does not fit with {episodes.count} "
+                    "episodes: play fewer at a time, or free memory on that GPU."
+                ),
+            )
+
+    def _likely_piece(self, row_nbytes: int) -> int:
+        """As many genomes as should fit: packing more would mostly be in vain.
+
+        Args:
+            row_nbytes: Results of one genome.
+        """
+        piece = max(1, self.end - self.begin)
         if self._uploaded is None:
-            outputs = num_samples * self._schedule.num_outputs * self._schedule.dtype.itemsize
             free = self.device.free_memory()
-            while piece > 1 and free < piece * outputs + packed_nbytes(
+            while piece > 1 and free < piece * row_nbytes + packed_nbytes(
                 self._schedule, self.begin, self.begin + piece
             ):
                 piece = (piece + 1) // 2
@@ -95,16 +130,6 @@ class Share:
         """Frees what is uploaded; the next call uploads it again."""
         self._uploaded = None
         self.device.release_memory()
-
-    def _try_piece(
-        self, begin: int, end: int, x: Any, shared: Visitor | None, result: Result
-    ) -> str | None:
-        """Runs some genomes; returns what the GPU said if memory ran short."""
-        try:
-            self._run_piece(begin, end, x, shared, result)
-        except DeviceMemoryError as error:
-            return str(error)  # and not the error, whose frames keep arrays alive
-        return None
 
     def _run_piece(
         self, begin: int, end: int, x: Any, shared: Visitor | None, result: Result
@@ -120,6 +145,22 @@ class Share:
         arguments = forward_arguments(plan, work, arrays, samples, outputs, scratch)
         device.launch(plan.kernel, plan.defines, plan.grid, plan.block, arguments, plan.shared_mem)
         result.deliver(work, begin, end, outputs)
+
+    def _play_piece(
+        self,
+        episodes: Episodes,
+        genomes: npt.NDArray[np.int64],
+        players: npt.NDArray[np.int64],
+        rollout: Rollout,
+    ) -> None:
+        """Plays for some rows of a rollout, whose genomes ascend."""
+        begin, end = int(genomes[players[0]]), int(genomes[players[-1]]) + 1
+        if self._uploaded is not None:
+            begin, end = self.begin, self.end
+        arrays = self._upload(begin, end)
+        play_genomes(
+            self.device, self._schedule, episodes, arrays, begin, genomes, rollout, players
+        )
 
     def _upload(self, begin: int, end: int) -> dict[str, DeviceArray]:
         if (begin, end) != (self.begin, self.end):
