@@ -89,11 +89,18 @@ class RunFolder:
             )
         return made
 
-    def discard(self) -> None:
-        """Removes the folder, unless there is something in it."""
+    def discard(self, *, failed: bool = False) -> None:
+        """Removes the folder, unless there is something in it.
+
+        Args:
+            failed: Whether the run has failed, so that settings alone are worth nothing. After
+                an interrupt they are enough to begin again.
+        """
+        worthless = {LOCK, self.config.name} if failed else {LOCK}
         with suppress(OSError):
-            if {path.name for path in self.path.iterdir()} <= {LOCK}:
-                (self.path / LOCK).unlink(missing_ok=True)
+            if {path.name for path in self.path.iterdir()} <= worthless:
+                for name in worthless:
+                    (self.path / name).unlink(missing_ok=True)
                 self.path.rmdir()
 
     def check(self) -> None:
