@@ -68,6 +68,7 @@ def test_a_folder_with_other_things_is_welcome(tmp_path: Path) -> None:
 def test_a_run_that_fails_can_go_on(tmp_path: Path) -> None:
     class Moody:
         num_inputs, num_outputs = 2, 1
+        fitness_threshold = xor().fitness_threshold
 
         def __init__(self, bad: int) -> None:
             self.left = bad
@@ -102,6 +103,16 @@ def test_only_an_empty_folder_is_discarded(tmp_path: Path) -> None:
         home.discard()
     assert not empty.path.exists()
     assert full.metrics.exists()
+
+
+def test_settings_alone_are_worth_keeping_unless_the_run_has_failed(tmp_path: Path) -> None:
+    home = RunFolder(tmp_path / "run")
+    home.create()
+    home.config.write_text("")
+    home.discard()
+    assert home.config.exists()
+    home.discard(failed=True)
+    assert not home.path.exists()
 
 
 @pytest.mark.parametrize(

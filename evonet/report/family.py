@@ -11,6 +11,7 @@ from evonet.report.layout import lay_out
 from evonet.report.markup import items, text
 from evonet.report.network import draw_thumbnail
 from evonet.run.improvements import Improvement
+from evonet.wording import counted
 
 # More rows than this are dropped, those with the least gain first.
 MOST_ROWS: Final = 40
@@ -110,7 +111,7 @@ def draw_family(
             f"<td>{_chips(before, after, names)}</td></tr>"
         )
     left_out = len(line) - len(shown)
-    note = f"<p>{left_out} smaller improvements are left out.</p>" if left_out else ""
+    note = f"<p>Left out: {counted(left_out, 'smaller improvement')}.</p>" if left_out else ""
     return items(
         [
             '<table class="family"><thead><tr><th></th><th>generation</th><th>fitness</th>'
@@ -140,7 +141,7 @@ def _gain(before: Improvement | None, after: Improvement) -> str:
 def _chips(before: Improvement | None, after: Improvement, names: Mapping[int, str]) -> str:
     if before is None:
         enabled = sum(enabled for *_, enabled in after.connections.values())
-        return f"the best of the first generation, with {enabled} connections"
+        return f"the best of the first generation, with {counted(enabled, 'connection')}"
     found = changes(before, after, names)
     chips = [f'<span class="chip {kind}">{text(says)}</span>' for kind, says in found]
     if len(chips) > MOST_CHANGES:

@@ -16,6 +16,7 @@ from evonet.config.messages import nearest, show
 from evonet.errors import FileFormatError, OptionError, ShapeError
 from evonet.evolution.philox import Purpose, philox
 from evonet.tasks.options import check_real, check_whole
+from evonet.wording import counted
 
 
 @dataclass(frozen=True)
@@ -84,11 +85,13 @@ def read_examples(path: Path, targets: Any, *, classes: bool) -> Examples:
     """
     if path.suffix.lower() == ".npz":
         if targets is not None:
-            raise OptionError("targets is only for CSV files; an NPZ file has its answers in y.")
+            raise OptionError(
+                "targets is only for CSV files; an NPZ file has its answers in y.", "targets"
+            )
         return _read_npz(path, classes)
     if path.suffix.lower() == ".csv":
         return _read_csv(path, targets, classes)
-    raise OptionError(f"data = {show(str(path))} must end in .csv or .npz.")
+    raise OptionError(f"data = {show(str(path))} must end in .csv or .npz.", "data")
 
 
 def split_examples(
@@ -110,13 +113,16 @@ def split_examples(
     """
     fraction = check_real("test_fraction", test_fraction, 0, 1)
     if not isinstance(standardize, bool):
-        raise OptionError(f"standardize = {show(standardize)} must be true or false.")
+        raise OptionError(
+            f"standardize = {show(standardize)} must be true or false.", "standardize"
+        )
     count = len(examples.x)
     kept_aside = round(fraction * count)
     if kept_aside == count or (fraction > 0 and kept_aside == 0):
         raise OptionError(
             f"test_fraction = {fraction:g} keeps {kept_aside} of {count} examples aside. "
-            "Both parts need at least one."
+            "Both parts need at least one.",
+            "test_fraction",
         )
     words = philox(check_whole("split_seed", seed, 0, 0), 0, np.arange(count), Purpose.SPLIT, 0)
     order = np.lexsort((np.arange(count), words[0]))
@@ -157,14 +163,20 @@ def _read_csv(path: Path, targets: Any, classes: bool) -> Examples:
     for number, row in enumerate(body, 2):
         if len(row) != len(header):
             raise FileFormatError(
-                f"{path}: row {number} has {len(row)} cells, the header has {len(header)}."
+                f"{path}: row {number} has {counted(len(row), 'cell')}, the header has "
+                f"{len(header)}."
             )
     wanted = _target_columns(path, header, targets)
     if classes and len(wanted) != 1:
-        raise OptionError(f"targets = {show(targets)} must be one column: the class.")
+        raise OptionError(f"targets = {show(targets)} must be one column: the class.", "targets")
     inputs = [c for c in range(len(header)) if c not in wanted]
+    if len(header) == 1:
+        raise FileFormatError(
+            f"{path}: the file has only one column, {show(header[0])}. Expected columns for "
+            "inputs and answers, with commas between them."
+        )
     if not inputs:
-        raise OptionError(f"targets = {show(targets)} leaves no column for the inputs.")
+        raise OptionError(f"targets = {show(targets)} leaves no column for the inputs.", "targets")
     x = _cells(path, header, body, inputs)
     y: Any = [row[wanted[0]] for row in body] if classes else _cells(path, header, body, wanted)
     return _examples_of(path, x, y, classes)
@@ -177,7 +189,7 @@ def _target_columns(path: Path, header: Sequence[str], targets: Any) -> list[int
     for name in names:
         if name not in header:
             hint = nearest(name, header)
-            raise OptionError(f"targets: {path} has no column {show(name)}. {hint}")
+            raise OptionError(f"targets: {path} has no column {show(name)}. {hint}", "targets")
     return [header.index(name) for name in names]
 
 
@@ -190,10 +202,12 @@ def _cells(
             try:
                 values[i, j] = float(row[column])
             except ValueError:
+                values[i, j] = np.nan
+            if not np.isfinite(values[i, j]):
                 raise FileFormatError(
                     f"{path}: row {i + 2}, column {show(header[column])} holds "
-                    f"{show(row[column])}. Expected a number."
-                ) from None
+                    f"{show(row[column])}. Expected a finite number."
+                )
     return values
 
 
@@ -206,6 +220,12 @@ def _examples_of(path: Path, x: Any, y: Any, classes: bool) -> Examples:
 
 def _numbers(name: str, values: npt.ArrayLike) -> npt.NDArray[np.float64]:
     found = np.asarray(values)
-    if found.dtype.kind not in "biuf" or not np.isfinite(found).all():
-        raise ShapeError(f"{name} must hold finite numbers only, found {found.dtype}.")
+    if found.dtype.kind not in "biuf":
+        raise ShapeError(f"{name} must hold numbers, found {found.dtype}.")
+    bad = np.argwhere(~np.isfinite(found))
+    if len(bad) > 0:
+        place = ", ".join(map(str, bad[0]))
+        raise ShapeError(
+            f"{name} must hold finite numbers only, found {name}[{place}] = {found[tuple(bad[0])]}."
+        )
     return found.astype(np.float64)

@@ -147,7 +147,8 @@ def gymnasium_task(
     if not isinstance(options, Mapping):
         raise OptionError(
             f"options = {show(options)} must be a table of what the environment takes, such as "
-            "{continuous = true}."
+            "{continuous = true}.",
+            "options",
         )
     world = GymnasiumWorld(environment, **options)
     if solved is None:

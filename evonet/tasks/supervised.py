@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,9 @@ from evonet.tasks.options import check_path, check_real, check_whole
 
 if TYPE_CHECKING:
     from evonet.network import Network
+
+# Of a perfect network's fitness in parity: what neat-python's example asks for in XOR, 3.9 of 4.
+SOLVED_SHARE: Final = 0.975
 
 
 class Supervised:
@@ -100,7 +103,7 @@ class Supervised:
 
 
 def xor() -> Supervised:
-    """The exclusive or of two inputs; a perfect network scores 4."""
+    """The exclusive or of two inputs; a perfect network scores 4, and 3.9 solves it."""
     return parity(bits=2)
 
 
@@ -109,18 +112,20 @@ def parity(*, bits: int = 3, solved: float | None = None) -> Supervised:
 
     Args:
         bits: How many inputs.
-        solved: The fitness that solves the task; None for none.
+        solved: The fitness that solves the task; None for 97.5 % of a perfect network's.
 
     Raises:
         OptionError: There are no bits, or more than 16.
     """
     bits = check_whole("bits", bits, 1, 3)
     if bits > 16:
-        raise OptionError(f"bits = {bits} must be at most 16: there are 2^bits samples.")
+        raise OptionError(f"bits = {bits} must be at most 16: there are 2^bits samples.", "bits")
     numbers = np.arange(2**bits)
     x = (numbers[:, None] >> np.arange(bits)[::-1]) & 1
     y = x.sum(axis=1, keepdims=True) % 2
-    return Supervised(x, y, best=float(2**bits), solved=solved)
+    perfect = float(2**bits)
+    threshold = SOLVED_SHARE * perfect if solved is None else solved
+    return Supervised(x, y, best=perfect, solved=threshold)
 
 
 def regression(
