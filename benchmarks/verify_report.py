@@ -47,14 +47,16 @@ setTimeout(() => {
     slider.value = Number(slider.max) / 2;
     slider.dispatchEvent(new Event("input"));
   }
-  const charts = [...document.querySelectorAll("figure.chart svg[role=img]")].map((svg) => {
+  const charts = [...document.querySelectorAll("figure.chart svg[role=img]")].filter(
+    (svg) => svg.getClientRects().length > 0).map((svg) => {
     const b = svg.getBoundingClientRect();
     const at = { clientX: b.left + b.width / 2, clientY: b.top + b.height / 2, bubbles: true };
     svg.dispatchEvent(new PointerEvent("pointermove", at));
     const tip = document.getElementById("tip"), said = tip.hidden ? "" : tip.textContent;
     svg.dispatchEvent(new PointerEvent("pointerleave", at));
     const drawn = [...svg.querySelectorAll(".line, .layer")].map((e) => e.getTotalLength());
-    return { name: svg.getAttribute("aria-label"), box: box(svg), drawn, said,
+    const inside = b.left >= 0 && b.right <= innerWidth;
+    return { name: svg.getAttribute("aria-label"), box: box(svg), drawn, said, inside,
              dots: svg.querySelectorAll(".dot").length };
   });
   setTimeout(() => {
@@ -126,6 +128,8 @@ def look_at(browser: str, report: Path, width: int) -> list[str]:
     for chart in found["charts"]:
         if min(chart["box"]) < 100:
             faults.append(f"{chart['name']}: its size is {chart['box']}")
+        if not chart["inside"]:
+            faults.append(f"{chart['name']}: it does not fit into the window")
         if not chart["dots"] and max(chart["drawn"], default=0) < 100:
             faults.append(f"{chart['name']}: nothing is drawn")
         if not chart["said"].startswith("generation "):

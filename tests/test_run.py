@@ -100,18 +100,19 @@ def test_only_an_empty_folder_is_discarded(tmp_path: Path) -> None:
             pass
     full.metrics.write_text("")
     for home in (empty, full, RunFolder(tmp_path / "nowhere")):
-        home.discard()
+        home.discard(FitnessError("nan"))
     assert not empty.path.exists()
     assert full.metrics.exists()
 
 
-def test_settings_alone_are_worth_keeping_unless_the_run_has_failed(tmp_path: Path) -> None:
+def test_settings_are_kept_where_a_run_can_begin_again(tmp_path: Path) -> None:
     home = RunFolder(tmp_path / "run")
     home.create()
     home.config.write_text("")
-    home.discard()
-    assert home.config.exists()
-    home.discard(failed=True)
+    for error in (KeyboardInterrupt(), OSError("no space left")):
+        home.discard(error)
+        assert home.config.exists()
+    home.discard(FitnessError("nan"))
     assert not home.path.exists()
 
 

@@ -66,7 +66,7 @@ def command(
             return start_run(home.path, watch.task, settings.config, watch.callbacks)
         except BaseException as error:
             if out is None:  # a numbered folder in which nothing came to pass
-                home.discard(failed=isinstance(error, Exception))
+                home.discard(error)
             raise
 
     return watch.over(run)

@@ -41,9 +41,8 @@ def command(champion: Path, svg: Path | None) -> None:
             raise RunFolderError(f"{champion}: no generation is done yet, so it has no champion.")
     found = read_champion(path)
     layout = lay_out(found.population)
-    names = pin_names(
-        found.metadata.get("task"), found.population.num_inputs, found.population.num_outputs
-    )
+    pins = found.population.num_inputs, found.population.num_outputs
+    names = pin_names(found.metadata.get("task"), *pins, found.metadata)
     _describe(found)
     click.echo()
     click.echo(

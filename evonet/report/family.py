@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
@@ -98,6 +99,7 @@ def draw_family(
         num_outputs: O.
     """
     shown = _most_telling(line)
+    decimals = _decimals([genome.fitness for genome in line])
     rows = []
     for position in shown:
         after = line[position]
@@ -106,8 +108,8 @@ def draw_family(
             "<tr>"
             f"<td>{_thumbnail(after, num_inputs, num_outputs)}</td>"
             f'<td class="number">{after.generation}</td>'
-            f'<td class="number"><b>{after.fitness:.6g}</b></td>'
-            f'<td class="number gain">{_gain(before, after)}</td>'
+            f'<td class="number"><b>{after.fitness:,.{decimals}f}</b></td>'
+            f'<td class="number gain">{_gain(before, after, decimals)}</td>'
             f"<td>{_chips(before, after, names)}</td></tr>"
         )
     left_out = len(line) - len(shown)
@@ -131,11 +133,19 @@ def _most_telling(line: Sequence[Improvement]) -> list[int]:
     return sorted({0, len(line) - 1, *kept} if line else set())
 
 
-def _gain(before: Improvement | None, after: Improvement) -> str:
+def _gain(before: Improvement | None, after: Improvement, decimals: int) -> str:
     if before is None:
         return ""
     gain = after.fitness - before.fitness
-    return f"{'+' if gain > 0 else '−'}{abs(gain):.3g}"
+    return f"{'+' if gain > 0 else '−'}{abs(gain):,.{decimals}f}"
+
+
+def _decimals(values: Sequence[float]) -> int:
+    """How many decimals give the largest of some values six digits; none for whole numbers."""
+    if all(value == round(value) for value in values):
+        return 0
+    largest = max(map(abs, values))
+    return min(max(0, 5 - math.floor(math.log10(largest))), 9)
 
 
 def _chips(before: Improvement | None, after: Improvement, names: Mapping[int, str]) -> str:

@@ -22,6 +22,7 @@ from evonet.report.names import pin_names
 from evonet.report.network import draw_network
 from evonet.report.run_charts import draw_charts
 from evonet.report.scenes import HEIGHT, WIDTH, make_scene
+from evonet.run.champion_notes import read_scores_aside
 from evonet.run.folder import RunFolder
 from evonet.run.improvements import Improvement, read_improvements
 from evonet.wording import counted
@@ -60,7 +61,8 @@ def render_report(home: RunFolder) -> str:
     line = read_improvements(home.improvements) if home.improvements.is_file() else []
     name = config.task.get("name", home.path.resolve().name)
     population = champion.population
-    names = pin_names(name, population.num_inputs, population.num_outputs)
+    pins = population.num_inputs, population.num_outputs
+    names = pin_names(name, *pins, champion.metadata)
     layout = lay_out(population)
     episode = _episode(champion, config)
     return items(
@@ -127,6 +129,11 @@ def _header(
         ),
         ("species", str(int(history["num_species"][-1])), "in the last generation"),
     ]
+    scores = read_scores_aside(champion.metadata)
+    if "loss" in scores:
+        count = counted(int(scores.get("examples", 0)), "example")
+        right = f", {scores['accuracy']:.1%} right" if "accuracy" in scores else ""
+        tiles.append(("loss, kept aside", short(scores["loss"]), f"{count}{right}"))
     shown = "".join(
         f'<div class="tile"><span>{text(title)}</span><b>{text(value)}</b><i>{text(note)}</i></div>'
         for title, value, note in tiles

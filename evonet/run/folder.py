@@ -89,14 +89,15 @@ class RunFolder:
             )
         return made
 
-    def discard(self, *, failed: bool = False) -> None:
-        """Removes the folder, unless there is something in it.
+    def discard(self, error: BaseException) -> None:
+        """Removes the folder of a run that has ended with an error, unless it did something.
 
         Args:
-            failed: Whether the run has failed, so that settings alone are worth nothing. After
-                an interrupt they are enough to begin again.
+            error: What ended it. After an interrupt or a full disk the run can begin again from
+                its settings alone; after any other error it would only fail again.
         """
-        worthless = {LOCK, self.config.name} if failed else {LOCK}
+        can_begin_again = isinstance(error, OSError) or not isinstance(error, Exception)
+        worthless = {LOCK} if can_begin_again else {LOCK, self.config.name}
         with suppress(OSError):
             if {path.name for path in self.path.iterdir()} <= worthless:
                 for name in worthless:

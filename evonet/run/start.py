@@ -45,7 +45,7 @@ def start_run(
             return evolve(task, config, callbacks=[*_keepers(home), *callbacks])
     except BaseException as error:
         if made:  # a folder in which a generation was done stays
-            home.discard(failed=isinstance(error, Exception))
+            home.discard(error)
         raise
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import zipfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,11 +27,23 @@ class Examples:
         x: [B, I].
         y: [B, O]; for classes 1 at the right one and 0 elsewhere.
         classes: What the outputs stand for, in order; empty for numbers.
+        columns: Names of the inputs, then of the numbers to be answered; empty if unknown.
     """
 
     x: npt.NDArray[np.float64]
     y: npt.NDArray[np.float64]
     classes: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+
+    @property
+    def input_names(self) -> tuple[str, ...]:
+        """[I] what the inputs are called, or nothing."""
+        return self.columns[: self.x.shape[1]]
+
+    @property
+    def output_names(self) -> tuple[str, ...]:
+        """[O] what the outputs are called, or nothing."""
+        return self.classes or self.columns[self.x.shape[1] :]
 
     @classmethod
     def of(cls, x: npt.ArrayLike, y: npt.ArrayLike, *, classes: bool) -> Examples:
@@ -131,9 +143,8 @@ def split_examples(
     if standardize:
         spread = x[train].std(axis=0)
         x = (x - x[train].mean(axis=0)) / np.where(spread > 0, spread, 1.0)
-    learn = Examples(x[train], examples.y[train], examples.classes)
-    aside = Examples(x[test], examples.y[test], examples.classes) if kept_aside else None
-    return learn, aside
+    learn = replace(examples, x=x[train], y=examples.y[train])
+    return learn, replace(examples, x=x[test], y=examples.y[test]) if kept_aside else None
 
 
 def _read_npz(path: Path, classes: bool) -> Examples:
@@ -179,7 +190,8 @@ def _read_csv(path: Path, targets: Any, classes: bool) -> Examples:
         raise OptionError(f"targets = {show(targets)} leaves no column for the inputs.", "targets")
     x = _cells(path, header, body, inputs)
     y: Any = [row[wanted[0]] for row in body] if classes else _cells(path, header, body, wanted)
-    return _examples_of(path, x, y, classes)
+    columns = tuple(header[c] for c in (inputs if classes else inputs + wanted))
+    return replace(_examples_of(path, x, y, classes), columns=columns)
 
 
 def _target_columns(path: Path, header: Sequence[str], targets: Any) -> list[int]:

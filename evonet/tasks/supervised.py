@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
@@ -31,6 +32,8 @@ class Supervised:
         num_outputs: O.
         fitness_threshold: The fitness that solves the task, or None.
         test: Examples that no fitness depends on, or None.
+        input_names: [I] for people, or empty.
+        output_names: [O] for people, or empty.
     """
 
     def __init__(
@@ -43,6 +46,8 @@ class Supervised:
         mean: bool = False,
         solved: float | None = None,
         test: Examples | None = None,
+        input_names: Sequence[str] = (),
+        output_names: Sequence[str] = (),
     ) -> None:
         """Takes the examples.
 
@@ -67,6 +72,8 @@ class Supervised:
         self.num_outputs = self.y.shape[1]
         self.fitness_threshold = None if solved is None else check_real("solved", solved)
         self.test = test
+        self.input_names = tuple(input_names)
+        self.output_names = tuple(output_names)
 
     def evaluate(self, network: Network, seed: int) -> npt.NDArray[Any]:
         """Scores every genome; the seed makes no difference.
@@ -144,7 +151,8 @@ def regression(
         targets: The columns of a CSV that networks should answer; None for the last.
         test_fraction: The share of examples that are kept aside for `test_scores`.
         split_seed: Decides which.
-        standardize: Whether inputs are shifted and scaled to mean 0 and deviation 1.
+        standardize: Whether inputs, and inputs only, are shifted and scaled to mean 0 and
+            deviation 1.
         solved: The fitness that solves the task; None for none.
 
     Raises:
@@ -154,7 +162,7 @@ def regression(
     """
     examples = _load(data, targets, classes=False)
     train, test = split_examples(examples, test_fraction, split_seed, standardize)
-    return Supervised(train.x, train.y, mean=True, solved=solved, test=test)
+    return _mean_loss("squared", train, test, solved)
 
 
 def classification(
@@ -174,7 +182,8 @@ def classification(
         targets: The column of a CSV that holds the class; None for the last.
         test_fraction: The share of examples that are kept aside for `test_scores`.
         split_seed: Decides which.
-        standardize: Whether inputs are shifted and scaled to mean 0 and deviation 1.
+        standardize: Whether inputs, and inputs only, are shifted and scaled to mean 0 and
+            deviation 1.
         solved: The fitness that solves the task; None for none.
 
     Raises:
@@ -184,7 +193,25 @@ def classification(
     """
     examples = _load(data, targets, classes=True)
     train, test = split_examples(examples, test_fraction, split_seed, standardize)
-    return Supervised(train.x, train.y, loss="cross_entropy", mean=True, solved=solved, test=test)
+    return _mean_loss("cross_entropy", train, test, solved)
+
+
+def _mean_loss(
+    loss: Literal["squared", "cross_entropy"],
+    train: Examples,
+    test: Examples | None,
+    solved: float | None,
+) -> Supervised:
+    return Supervised(
+        train.x,
+        train.y,
+        loss=loss,
+        mean=True,
+        solved=solved,
+        test=test,
+        input_names=train.input_names,
+        output_names=train.output_names,
+    )
 
 
 def _load(data: Any, targets: Any, classes: bool) -> Examples:
