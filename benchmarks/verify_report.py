@@ -6,7 +6,7 @@
 Evolves a little on tasks of every kind, then lets headless Chromium load each page: no message on
 the console, every chart and drawing has a size and lines of some length, the episode follows its
 slider, the charts answer to the pointer. --keep leaves pages and screenshots for people to look at.
---picture only draws the README's picture: the upper part of the report of evonet evolve mountain_car.
+--picture only draws the README's picture: the upper part of the report of mountain_car.
 """
 
 from __future__ import annotations

@@ -137,6 +137,12 @@ def test_options_win_over_the_config(evonet: CommandLine) -> None:
     assert len(metrics_of(Path("run"))) == 2
 
 
+def test_a_folder_with_the_name_of_a_task_does_not_hide_the_task(evonet: CommandLine) -> None:
+    for out in ("xor", "again"):
+        said = evonet("evolve", "xor", "--generations", 1, "--quiet", "--out", out)
+        assert said.status == Exit.DONE
+
+
 def test_runs_are_numbered(evonet: CommandLine) -> None:
     for _ in range(2):
         evonet("evolve", "xor", "--generations", 1)

@@ -55,7 +55,7 @@ def find_settings(what: str, changes: Mapping[str, object]) -> Settings:
         OSError: A file cannot be read.
     """
     path = Path(what)
-    if path.is_dir() and RunFolder(path).config.is_file():
+    if what not in TASKS and path.is_dir() and RunFolder(path).config.is_file():
         raise RunFolderError(
             f"{what}: is the folder of a run. Go on with it: evonet resume {shlex.quote(what)}"
         )
