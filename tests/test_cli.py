@@ -298,8 +298,16 @@ def one_line(said: tuple[int, str, str], status: Exit, *words: str) -> None:
         (["evolve", "xor", "--population", "x"], Exit.USAGE, ["--population"]),
         (["evolve", "carpole"], Exit.ERROR, ["carpole", 'Did you mean "cartpole"?']),
         (["evolve", "gone.toml"], Exit.ERROR, ["gone.toml: No such file"]),
-        (["evolve", "xor", "--population", "0"], Exit.ERROR, ["--population: neat.pop_size = 0"]),
-        (["evolve", "cartpole", "--episodes", "0"], Exit.ERROR, ["--episodes: task.episodes = 0"]),
+        (
+            ["evolve", "xor", "--population", "0"],
+            Exit.ERROR,
+            ["command line: --population: neat.pop_size = 0"],
+        ),
+        (
+            ["evolve", "cartpole", "--episodes", "0"],
+            Exit.ERROR,
+            ["command line: --episodes: task.episodes = 0"],
+        ),
         (["evolve", "xor", "--threads", "5000"], Exit.ERROR, ["--threads", "between 0 and 4096"]),
         (["evolve", ":"], Exit.ERROR, ["':' is not of the form"]),
         (["evolve", "folder"], Exit.ERROR, ["the folder of a run", "evonet resume folder"]),

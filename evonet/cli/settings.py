@@ -70,19 +70,25 @@ def find_settings(what: str, changes: Mapping[str, object]) -> Settings:
         name, source = what, "command line"
         config = Config.from_dict({"task": {"name": what}})
     given = {key: value for key, value in changes.items() if value is not None}
+    config = change(config, given, source)
     try:
-        config = change(config, given, source)
         task = task_from_config(config, source)
     except ConfigError as error:
         raise _blaming_options(error, given) from error
     except FileNotFoundError as error:
-        places = dict.fromkeys(str(place.resolve()) for place in (path.parent, Path()))
-        message = (
-            f"task: {error.filename}: there is no such file. It was looked for in "
-            f"{' and '.join(places)}."
-        )
-        raise ConfigError(source, [ConfigFault("task", message)]) from error
+        if error.filename is None:
+            raise
+        raise ConfigError(source, [_missing(error.filename, path.parent)]) from error
     return Settings(_as_name(name), source, config, task)
+
+
+def _missing(file: str, folder: Path) -> ConfigFault:
+    """Says where a file that a task needs was looked for."""
+    message = f"task: {file}: there is no such file."
+    if not Path(file).is_absolute():
+        places = dict.fromkeys(str(place.resolve()) for place in (folder, Path()))
+        message += f" It was looked for in {' and '.join(places)}."
+    return ConfigFault("task", message)
 
 
 def change(config: Config, given: Mapping[str, object], source: str) -> Config:
