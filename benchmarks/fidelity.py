@@ -36,9 +36,9 @@ def parity(bits: int) -> Supervised:
     return Supervised(x, x.sum(axis=1, keepdims=True) % 2, best=float(len(x)))
 
 
-# Three bits are too hard for the example's settings: nobody solves them in 300 generations. So there
-# are more genomes and more species, less is deleted, nodes have other functions to choose from, and
-# 7 of 8 is enough.
+# Three bits are too hard for the example's settings: nobody solves them in 300 generations. So
+# there are more genomes and species, less is deleted, nodes have other functions to choose from,
+# and 7 of 8 is enough.
 PARITY_CHANGES = {
     "pop_size": 500,
     "compatibility_threshold": 2.0,

@@ -64,7 +64,14 @@ SECTOR = 512
 
 
 def xor_config(pop_size: int) -> Config:
-    return Config().replace({"neat.pop_size": pop_size, "run.threads": 1, "run.seed": 7})
+    return Config().replace(
+        {
+            "neat.pop_size": pop_size,
+            "neat.no_fitness_termination": True,
+            "run.threads": 1,
+            "run.seed": 7,
+        }
+    )
 
 
 def run_in(folder: Path, generations: int, pop_size: int) -> None:

@@ -1,10 +1,12 @@
 """Opens reports in a real browser, without a network, and looks whether they work.
 
     python benchmarks/verify_report.py [--keep FOLDER]
+    python benchmarks/verify_report.py --picture docs/report.png
 
 Evolves a little on tasks of every kind, then lets headless Chromium load each page: no message on
 the console, every chart and drawing has a size and lines of some length, the episode follows its
 slider, the charts answer to the pointer. --keep leaves pages and screenshots for people to look at.
+--picture only draws the README's picture: the upper part of the report of mountain_car.
 """
 
 from __future__ import annotations
@@ -47,14 +49,16 @@ setTimeout(() => {
     slider.value = Number(slider.max) / 2;
     slider.dispatchEvent(new Event("input"));
   }
-  const charts = [...document.querySelectorAll("figure.chart svg[role=img]")].map((svg) => {
+  const charts = [...document.querySelectorAll("figure.chart svg[role=img]")].filter(
+    (svg) => svg.getClientRects().length > 0).map((svg) => {
     const b = svg.getBoundingClientRect();
     const at = { clientX: b.left + b.width / 2, clientY: b.top + b.height / 2, bubbles: true };
     svg.dispatchEvent(new PointerEvent("pointermove", at));
     const tip = document.getElementById("tip"), said = tip.hidden ? "" : tip.textContent;
     svg.dispatchEvent(new PointerEvent("pointerleave", at));
     const drawn = [...svg.querySelectorAll(".line, .layer")].map((e) => e.getTotalLength());
-    return { name: svg.getAttribute("aria-label"), box: box(svg), drawn, said,
+    const inside = b.left >= 0 && b.right <= innerWidth;
+    return { name: svg.getAttribute("aria-label"), box: box(svg), drawn, said, inside,
              dots: svg.querySelectorAll(".dot").length };
   });
   setTimeout(() => {
@@ -75,6 +79,14 @@ setTimeout(() => {
   }, 600);
 }, 400);
 </script></body>
+"""
+
+# Stops the episode where there is something to see.
+MIDWAY = """
+<script>
+document.getElementById("step").value = document.getElementById("step").max * 0.8;
+document.getElementById("step").dispatchEvent(new Event("input"));
+</script>
 """
 
 
@@ -126,6 +138,8 @@ def look_at(browser: str, report: Path, width: int) -> list[str]:
     for chart in found["charts"]:
         if min(chart["box"]) < 100:
             faults.append(f"{chart['name']}: its size is {chart['box']}")
+        if not chart["inside"]:
+            faults.append(f"{chart['name']}: it does not fit into the window")
         if not chart["dots"] and max(chart["drawn"], default=0) < 100:
             faults.append(f"{chart['name']}: nothing is drawn")
         if not chart["said"].startswith("generation "):
@@ -145,11 +159,27 @@ def look_at(browser: str, report: Path, width: int) -> list[str]:
     return faults
 
 
+def draw_picture(browser: str, picture: Path) -> None:
+    with tempfile.TemporaryDirectory() as scratch:
+        run = Path(scratch) / "mountain_car-001"
+        if evonet(["evolve", "mountain_car", "--quiet", "--out", str(run)]) != 0:
+            sys.exit("mountain_car cannot be evolved on")
+        report = run / "report.html"
+        report.write_text(report.read_text().replace("</body>", f"{MIDWAY}</body>"))
+        options = (f"--screenshot={picture.resolve()}", "--window-size=1280,1010")
+        browse(browser, report, *options)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--keep", type=Path, help="where pages and screenshots stay")
-    keep = parser.parse_args().keep
+    parser.add_argument("--picture", type=Path, help="where to draw the README's picture")
+    arguments = parser.parse_args()
+    keep = arguments.keep
     browser = find_browser()
+    if arguments.picture:
+        draw_picture(browser, arguments.picture)
+        return
     failed = 0
     with tempfile.TemporaryDirectory() as scratch:
         for name, options in RUNS.items():

@@ -25,19 +25,25 @@ def open_atomic(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         A binary file to write to.
 
     Raises:
-        OSError: The disk or the folder does not take it.
+        OSError: The disk or the folder does not take it; names `path`, not the temporary file.
     """
     target = Path(os.path.realpath(path))
     temporary = target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}.tmp")
     # Not tempfile: it would make the file unreadable for others, whatever the umask says.
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-    descriptor = os.open(temporary, flags, 0o666)
+    try:
+        descriptor = os.open(temporary, flags, 0o666)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, os.fspath(path)) from error
     try:
         with os.fdopen(descriptor, "wb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        os.replace(temporary, target)
+        try:
+            os.replace(temporary, target)
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, os.fspath(path)) from error
     except BaseException:
         with suppress(OSError):
             temporary.unlink()

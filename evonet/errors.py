@@ -57,7 +57,15 @@ class ShapeError(EvonetError, ValueError):
 
 
 class OptionError(EvonetError, ValueError):
-    """An argument has a value that is not allowed."""
+    """An argument has a value that is not allowed.
+
+    Attributes:
+        option: The name that the message begins with, where it blames one argument alone.
+    """
+
+    def __init__(self, message: str, option: str | None = None) -> None:
+        super().__init__(message)
+        self.option = option
 
 
 class BackendError(EvonetError, RuntimeError):

@@ -382,9 +382,25 @@ def test_lines_of_somebody_else_are_left_alone(tmp_path: Path) -> None:
 # Bars and limits.
 
 
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_progress_in_a_file_is_a_plain_line_now_and_then() -> None:
+    pytest.importorskip("tqdm")
+    often, seldom = io.StringIO(), io.StringIO()
+    records_of(3, callbacks=[Progress(often, seconds=0.0), Progress(seldom)])
+    lines = often.getvalue().splitlines()
+    assert [line.partition(" ")[0] for line in lines] == ["1/3", "2/3", "3/3"]
+    assert "evals/s" in lines[-1]
+    assert "\r" not in often.getvalue()
+    assert seldom.getvalue() == ""
+
+
 def test_progress_shows_where_a_run_is() -> None:
     pytest.importorskip("tqdm")
-    shown = io.StringIO()
+    shown = Terminal()
     records_of(3, callbacks=[Progress(shown)])
     last = shown.getvalue().split("\r")[-1]
     assert "3/3" in last
@@ -410,7 +426,7 @@ def test_checkpoints_can_be_some_time_apart(tmp_path: Path) -> None:
 def test_progress_of_a_resumed_run_begins_where_it_was(tmp_path: Path) -> None:
     pytest.importorskip("tqdm")
     records_of(3, callbacks=[CheckpointSaver(tmp_path)])
-    shown = io.StringIO()
+    shown = Terminal()
     records_of(5, resume=tmp_path, callbacks=[Progress(shown)])
     assert "3/5" in shown.getvalue().split("\r")[1]
 

@@ -17,7 +17,7 @@ from evonet.cli.app import COMMANDS, Exit
 from evonet.config import Config
 from evonet.config.schema import settings
 from evonet.run import RunFolder
-from evonet.tasks import TASKS
+from evonet.tasks import TASKS, task_from_config
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -73,6 +73,8 @@ def test_tasks_lists_the_options_of_one(evonet: CommandLine) -> None:
     said = evonet("tasks", "regression").out
     assert "data           required" in said
     assert "test_fraction  default 0.0" in said
+    assert 'genome.activation_options = ["identity", "tanh"]' in said
+    assert "trials         default 100" in evonet("tasks", "pendulum").out
 
 
 def test_doctor_passes_its_flag_on(evonet: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -110,7 +112,7 @@ def test_a_run_leaves_its_folder_behind(evonet: CommandLine, tmp_path: Path) -> 
     said = evonet("evolve", "cartpole", "--seed", 3, "--out", "run")
     assert said.status == Exit.DONE
     assert "solved in generation" in said.out
-    assert "evals/s" in said.err
+    assert said.err == ""  # no bar where there is no terminal
     run = RunFolder("run")
     config = Config.load(run.config)
     assert config.run.seed == 3
@@ -133,6 +135,12 @@ def test_options_win_over_the_config(evonet: CommandLine) -> None:
     assert (config.run.threads, config.run.backend) == (1, "reference")
     assert config.task["episodes"] == 2
     assert len(metrics_of(Path("run"))) == 2
+
+
+def test_a_folder_with_the_name_of_a_task_does_not_hide_the_task(evonet: CommandLine) -> None:
+    for out in ("xor", "again"):
+        said = evonet("evolve", "xor", "--generations", 1, "--quiet", "--out", out)
+        assert said.status == Exit.DONE
 
 
 def test_runs_are_numbered(evonet: CommandLine) -> None:
@@ -171,7 +179,7 @@ def test_examples_that_were_kept_aside_are_scored_at_the_end(
     )
     said = evonet("evolve", "odd.toml", "--generations", 2).out
     assert "accuracy" in said
-    assert "on 5 examples that were kept aside" in said
+    assert "on 5 examples kept aside" in said
 
 
 def test_a_task_of_ones_own_is_found_in_the_current_folder(
@@ -207,19 +215,34 @@ def test_a_new_config_evolves_as_the_task_does_by_itself(evonet: CommandLine, ta
         assert written.genome.weight == original.genome.weight
 
 
-def test_a_new_config_names_every_setting(evonet: CommandLine) -> None:
-    evonet("new", "mine")
-    text = Path("mine.toml").read_text()
+@pytest.mark.parametrize("task", TASKS)
+def test_a_new_config_names_every_setting_and_its_default(evonet: CommandLine, task: str) -> None:
+    evonet("new", "mine", "--task", task)
+    lines = Path("mine.toml").read_text().splitlines()
+    written = Config.load("mine.toml")
     for name in settings(Config):
         if name not in ("genome.num_inputs", "genome.num_outputs"):
-            assert f"{name.partition('.')[2]} =" in text
-    uncommented = "\n".join(
-        line[1:]
-        if line.startswith("#") and line[1:2].isalpha() and not line.endswith("=")
-        else line
-        for line in text.splitlines()
+            assert any(line.lstrip("#").startswith(f"{name.partition('.')[2]} =") for line in lines)
+    all_lines = [line[1:] if line[:1] == "#" and line[1:2].isalpha() else line for line in lines]
+    Config.loads("\n".join(all_lines))
+    defaults = [line for line in all_lines if not line.endswith("an example: there is no default")]
+    uncommented = Config.loads("\n".join(defaults))
+    threshold = uncommented.neat.fitness_threshold
+    assert uncommented.replace({"task": {}, "neat.fitness_threshold": None}) == written.replace(
+        {"task": {}, "neat.fitness_threshold": None}
     )
-    assert Config.loads(uncommented) == Config.load("mine.toml")
+    if task not in ("regression", "classification"):
+        lent = getattr(task_from_config(written), "fitness_threshold", None)
+        assert threshold == (lent if written.neat.fitness_threshold is None else threshold)
+        for option, default in TASKS[task].defaults.items():
+            assert uncommented.task.get(option) == written.task.get(option, default)
+
+
+def test_a_new_config_says_which_lines_are_of_evonets_own(evonet: CommandLine) -> None:
+    for task, own in (("mountain_car", True), ("pendulum", False)):
+        evonet("new", task, "--task", task)
+        text = Path(f"{task}.toml").read_text()
+        assert (f"evonet's own config for {task}" in text) == own
 
 
 def test_a_new_config_overwrites_nothing(evonet: CommandLine) -> None:
@@ -275,7 +298,19 @@ def one_line(said: tuple[int, str, str], status: Exit, *words: str) -> None:
         (["evolve", "xor", "--population", "x"], Exit.USAGE, ["--population"]),
         (["evolve", "carpole"], Exit.ERROR, ["carpole", 'Did you mean "cartpole"?']),
         (["evolve", "gone.toml"], Exit.ERROR, ["gone.toml: No such file"]),
-        (["evolve", "xor", "--population", "0"], Exit.ERROR, ["neat.pop_size = 0"]),
+        (
+            ["evolve", "xor", "--population", "0"],
+            Exit.ERROR,
+            ["command line: --population: neat.pop_size = 0"],
+        ),
+        (
+            ["evolve", "cartpole", "--episodes", "0"],
+            Exit.ERROR,
+            ["command line: --episodes: task.episodes = 0"],
+        ),
+        (["evolve", "xor", "--threads", "5000"], Exit.ERROR, ["--threads", "between 0 and 4096"]),
+        (["evolve", ":"], Exit.ERROR, ["':' is not of the form"]),
+        (["evolve", "folder"], Exit.ERROR, ["the folder of a run", "evonet resume folder"]),
         (["evolve", "xor", "--episodes", "3"], Exit.ERROR, ["episodes is not an option"]),
         (["evolve", "xor", "--seed", "-1"], Exit.ERROR, ["run.seed = -1"]),
         (["evolve", "gym:Nowhere-v0"], Exit.ERROR, ["gym:Nowhere-v0 cannot be made"]),
@@ -284,7 +319,11 @@ def one_line(said: tuple[int, str, str], status: Exit, *words: str) -> None:
         (["evolve", "typo.toml"], Exit.ERROR, ["typo.toml: ", 'Did you mean "pop_size"?']),
         (["evolve", "taskless.toml"], Exit.ERROR, ["taskless.toml: [task] has no name"]),
         (["evolve", "column.toml"], Exit.ERROR, ["points.csv has no column", '"y"?']),
-        (["evolve", "missing.toml"], Exit.ERROR, ["nowhere.csv: No such file"]),
+        (
+            ["evolve", "missing.toml"],
+            Exit.ERROR,
+            ["missing.toml: task: nowhere.csv: there is no such file", "looked for in /"],
+        ),
         (["evolve", "xor", "--out", "typo.toml/run"], Exit.ERROR, ["Choose another folder"]),
         (["evolve", "xor", "--out", "typo.toml"], Exit.ERROR, ["Choose another folder"]),
         (["resume", "nowhere"], Exit.ERROR, ["nowhere: there is no such folder."]),
@@ -311,9 +350,42 @@ def test_a_mistake_is_one_line(
         "missing": '[task]\nname = "regression"\ndata = "nowhere.csv"\n',
     }.items():
         (tmp_path / f"{name}.toml").write_text(text)
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "config.toml").touch()
     before = sorted(tmp_path.rglob("*"))
     one_line(evonet(*arguments), status, *words)
     assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize("out", [(), ("--out", "run")], ids=["numbered", "named"])
+def test_a_run_that_fails_in_its_first_generation_leaves_no_folder(
+    evonet: CommandLine, tmp_path: Path, out: tuple[str, ...]
+) -> None:
+    (tmp_path / "cli_nan_task.py").write_text(
+        "import numpy as np\n"
+        "class Nan:\n"
+        "    num_inputs, num_outputs = 1, 1\n"
+        "    def evaluate(self, network, seed):\n"
+        "        return np.full(len(network), np.nan)\n"
+    )
+    said = evonet("evolve", "cli_nan_task:Nan", "--quiet", *out)
+    one_line(said, Exit.ERROR, "its fitness is nan")
+    assert not [path for path in tmp_path.rglob("*") if path.name in ("config.toml", ".lock")]
+    assert not list(tmp_path.glob("run*/*"))
+
+
+def test_a_drawing_that_cannot_be_written_is_named(evonet: CommandLine) -> None:
+    evonet("evolve", "xor", "--generations", 1, "--quiet", "--out", "run")
+    said = evonet("inspect", "run", "--svg", "nowhere/x.svg")
+    one_line(said, Exit.ERROR, "evonet: nowhere/x.svg: No such file")
+
+
+def test_one_is_not_many(evonet: CommandLine) -> None:
+    said = evonet("evolve", "xor", "--generations", 1, "--out", "run").out
+    assert "after 1 generation:" in said
+    said = evonet("inspect", "run").out
+    assert "1 output, 0 hidden nodes, 2 connections" in said
+    assert "nodes on each of 1 level:" in said
 
 
 def test_a_folder_with_a_run_is_left_alone(evonet: CommandLine, tmp_path: Path) -> None:

@@ -64,7 +64,8 @@ class NoisyXor:
 
 
 def test_evolve_does_what_ask_and_tell_do() -> None:
-    neat = NEAT(config(), 3, num_inputs=2, num_outputs=1)
+    lent = config(**{"neat.fitness_threshold": xor().fitness_threshold})
+    neat = NEAT(lent, 3, num_inputs=2, num_outputs=1)
     for _ in range(GENERATIONS):
         neat.tell(xor().evaluate(evonet.compile(neat.ask()), 0))
     result = evolve(xor(), config(), generations=GENERATIONS, seed=3)
@@ -147,8 +148,10 @@ def test_what_is_no_task_is_refused() -> None:
 
 
 def test_a_fresh_run_needs_a_config() -> None:
-    with pytest.raises(OptionError, match="config=None is only for resume="):
+    with pytest.raises(OptionError, match="evolve needs a config, such as Config"):
         evolve(xor())
+    with pytest.raises(OptionError, match=r"config=3 is not a Config\. Make one with"):
+        evolve(xor(), 3)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("generations", [-1, 1.5, True, "3"])

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import evonet
 from evonet.backends.reference import evaluate_genome
-from evonet.champion import save_champion
+from evonet.champion import read_champion, save_champion
 from evonet.config import Config
 from evonet.controls import CONTROLS, ControlTask
 from evonet.errors import FileFormatError, RunFolderError
@@ -36,7 +36,7 @@ from evonet.report.scenes import make_scene
 from evonet.report.terminal import WIDTH, draw_in_terminal
 from evonet.run import Improvement, RunFolder, start_run
 from evonet.run.improvements import read_improvements
-from evonet.tasks import make_task
+from evonet.tasks import Supervised, make_task, task_from_config, xor
 
 # Elements of HTML that have no end.
 VOID = {"meta", "link", "input", "br"}
@@ -112,6 +112,10 @@ def test_a_page_is_whole_and_asks_for_nothing(cartpole: RunFolder) -> None:
 def test_a_page_says_whether_the_run_was_solved(
     tmp_path: Path, criterion: str, threshold: float | None
 ) -> None:
+    class Open:  # XOR without a threshold of its own
+        num_inputs, num_outputs = 2, 1
+        evaluate = staticmethod(xor().evaluate)
+
     config = Config.from_dict(
         {
             "task": {"name": "xor"},
@@ -121,11 +125,68 @@ def test_a_page_says_whether_the_run_was_solved(
     )
     if threshold is not None:
         config = config.replace({"neat.fitness_threshold": threshold})
-    result = start_run(tmp_path / "run", make_task("xor"), config)
+    result = start_run(tmp_path / "run", Open(), config)
     badges = re.findall(r"<em[^>]*>([^<]*)</em>", render_report(RunFolder(tmp_path / "run")))
     assert badges == (
         [] if threshold is None else ["solved" if result.solved else "not solved yet"]
     )
+
+
+@pytest.fixture
+def flowers(tmp_path: Path) -> RunFolder:
+    """A run that learnt classes from a file, with a quarter of it kept aside."""
+    rows = "".join(f"{i % 7},{i},{'rose' if i % 2 else '<tulip>'}\n" for i in range(20))
+    (tmp_path / "flowers.csv").write_text(f"petal,sepal <cm>,kind\n{rows}")
+    task = {"name": "classification", "data": str(tmp_path / "flowers.csv"), "test_fraction": 0.25}
+    config = Config.from_dict({"task": task, "run": {"generations": 2}, "neat": {"pop_size": 20}})
+    home = RunFolder(tmp_path / "run")
+    start_run(home.path, task_from_config(config), config)
+    return home
+
+
+def test_columns_and_classes_name_inputs_and_outputs(flowers: RunFolder) -> None:
+    page = render_report(flowers)
+    for name in ("petal", "sepal &lt;cm&gt;", "rose", "&lt;tulip&gt;"):
+        assert f">{name}</text>" in page
+    champion = read_champion(flowers.champion)
+    names = pin_names("classification", 2, 2, champion.metadata)
+    assert names == {-1: "petal", -2: "sepal <cm>", 0: "<tulip>", 1: "rose"}
+
+
+def test_names_from_elsewhere_cannot_garble_a_terminal_or_crowd_out_a_drawing() -> None:
+    notes = {"input 0": "\x1b[31mred", "output 0": "o" * 500, "output 1": 3, "input 7": "x"}
+    names = pin_names(None, 1, 2, notes)
+    assert names == {-1: "\\x1b[31mred", 0: "o" * 24, 1: "out 1"}
+
+
+def test_a_page_shows_the_loss_on_examples_kept_aside(flowers: RunFolder) -> None:
+    champion = read_champion(flowers.champion)
+    task = task_from_config(Config.load(flowers.config))
+    assert isinstance(task, Supervised)
+    scores = task.test_scores(evonet.compile(champion.population))
+    page = render_report(flowers)
+    assert f"<b>{float(scores['loss'][0]):.4g}</b>" in page
+    assert f"<i>5 examples, {float(scores['accuracy'][0]):.1%} right</i>" in page
+
+
+def test_a_narrow_window_has_a_fitness_chart_that_fits(cartpole: RunFolder) -> None:
+    text = cartpole.report.read_text()
+    for shown, width in (("in-wide", 1152), ("in-narrow", 560)):
+        figure = text.split(f'<figure class="chart {shown}">')[1]
+        assert figure.split("<svg ")[1].startswith(f'viewBox="0 0 {width} ')
+
+
+def test_fitness_and_gain_of_a_family_line_have_the_same_decimals() -> None:
+    genes: Any = {"nodes": {0: (0.0, 1.0, "tanh", "sum")}, "connections": {}}
+    for fitness, shown in (
+        ([1.0, 1200.0], ["1", "1,200", "+1,199"]),
+        ([-199.5, -106.25], ["-199.500", "-106.250", "+93.250"]),
+        ([-0.25, -0.0001], ["-0.250000", "-0.000100", "+0.249900"]),
+    ):
+        line = [Improvement(i, value, i, **genes) for i, value in enumerate(fitness)]
+        page = draw_family(line, {}, 1, 1)
+        for text in shown:
+            assert f">{text}<" in page
 
 
 def test_the_config_of_a_page_is_that_of_the_run(cartpole: RunFolder) -> None:
@@ -202,7 +263,7 @@ def test_a_long_run_with_a_large_champion_makes_a_small_page(tmp_path: Path) -> 
     assert home.report.stat().st_size < 5_000_000
     text = home.report.read_text()
     Page(text)
-    assert f"{3000 - MOST_ROWS} smaller improvements are left out" in text
+    assert f"Left out: {3000 - MOST_ROWS:,} smaller improvements." in text
 
 
 def test_a_run_without_a_generation_has_no_report(tmp_path: Path) -> None:

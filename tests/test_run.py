@@ -68,6 +68,7 @@ def test_a_folder_with_other_things_is_welcome(tmp_path: Path) -> None:
 def test_a_run_that_fails_can_go_on(tmp_path: Path) -> None:
     class Moody:
         num_inputs, num_outputs = 2, 1
+        fitness_threshold = xor().fitness_threshold
 
         def __init__(self, bad: int) -> None:
             self.left = bad
@@ -99,9 +100,20 @@ def test_only_an_empty_folder_is_discarded(tmp_path: Path) -> None:
             pass
     full.metrics.write_text("")
     for home in (empty, full, RunFolder(tmp_path / "nowhere")):
-        home.discard()
+        home.discard(FitnessError("nan"))
     assert not empty.path.exists()
     assert full.metrics.exists()
+
+
+def test_settings_are_kept_where_a_run_can_begin_again(tmp_path: Path) -> None:
+    home = RunFolder(tmp_path / "run")
+    home.create()
+    home.config.write_text("")
+    for error in (KeyboardInterrupt(), OSError("no space left")):
+        home.discard(error)
+        assert home.config.exists()
+    home.discard(FitnessError("nan"))
+    assert not home.path.exists()
 
 
 @pytest.mark.parametrize(

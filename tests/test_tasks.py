@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 import evonet
 from evonet import ConfigError, FileFormatError, Network, OptionError, Population, ShapeError
 from evonet.config import Config
+from evonet.config.task_defaults import TASK_DEFAULTS
 from evonet.resources import resource_folder
 from evonet.tasks import (
     TASKS,
@@ -111,6 +112,83 @@ def test_unknown_tasks_and_options_are_refused_with_a_hint() -> None:
         make_task("regression")
 
 
+def test_all_faults_of_a_task_table_are_listed_at_once() -> None:
+    table = {"name": "cartpole", "episodes": 0, "trails": 3, "max_steps": -1, "trials": 2}
+    with pytest.raises(ConfigError) as caught:
+        task_from_config(Config.from_dict({"task": table}), "file")
+    keys = [fault.key for fault in caught.value.faults]
+    assert keys == ["task.trails", "task.episodes", "task.max_steps"]
+    with pytest.raises(ConfigError, match="needs the option data"):
+        task_from_config(Config.from_dict({"task": {"name": "regression"}}), "file")
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("\n1 / 0\n", r"own_broken\.py, line 2: ZeroDivisionError: division by zero"),
+        ("import no_such_thing\n", r"own_broken\.py, line 1: No module named 'no_such_thing'"),
+        ("def f(:\n", r"SyntaxError: invalid syntax \(own_broken\.py, line 1\)"),
+    ],
+)
+def test_a_module_that_fails_says_where(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, message: str
+) -> None:
+    (tmp_path / "own_broken.py").write_text(source)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(OptionError, match=message):
+        make_task("own_broken:Task")
+
+
+# What a task sets in a config.
+
+
+def test_a_single_output_that_pushes_both_ways_has_an_activation_with_both_signs() -> None:
+    for name in ("single_pole", "pendulum", "mountain_car_continuous", "double_pole"):
+        activation = Config.from_dict({"task": {"name": name}}).genome.activation
+        assert (activation.default, activation.options) == ("tanh", ("tanh",))
+    for name in ("cartpole", "xor", "no such task"):
+        assert Config.from_dict({"task": {"name": name}}).genome == Config().genome
+
+
+def test_a_config_wins_over_its_task() -> None:
+    task = {"name": "regression"}
+    config = Config.from_dict({"task": task, "genome": {"activation_options": ["sigmoid", "sin"]}})
+    assert config.genome.activation.default == "sigmoid"
+    assert config.genome.activation.mutate_rate == 0.05
+    same = Config.loads(config.to_toml())
+    assert same == config
+    assert config.replace({"task.name": "pendulum"}).genome == config.genome
+
+
+def test_a_registered_task_may_bring_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("evonet.tasks.registry.TASKS", {})
+    monkeypatch.setitem(TASK_DEFAULTS, "own", {})  # to be as before in the end
+    entry = register("own", "a test", xor, {"neat.pop_size": 7})
+    assert entry.settings == {"neat.pop_size": 7}
+    assert Config.from_dict({"task": {"name": "own"}}).neat.pop_size == 7
+    with pytest.raises(OptionError, match=r'pop_sice is not a setting. Did you mean "neat.pop_si'):
+        register("own", "a test", xor, {"neat.pop_sice": 7})
+
+
+def test_the_defaults_of_options_are_those_that_hold() -> None:
+    assert TASKS["cartpole"].defaults == {
+        "episodes": 5,
+        "max_steps": 500,
+        "trials": 100,
+        "solved": 475.0,
+    }
+    assert TASKS["parity"].defaults == {"bits": 3, "solved": 7.8}
+    assert TASKS["pendulum"].defaults["solved"] is None
+    assert TASKS["regression"].defaults["targets"] is None
+
+
+def test_a_line_beyond_the_reach_of_sigmoid_is_learnt() -> None:
+    x = np.linspace(-3, 3, 20)[:, None]
+    config = Config.from_dict({"task": {"name": "regression"}, "run": {"threads": 1}})
+    task = regression(data=(x, 2 * x + 1), solved=-0.01)
+    assert evonet.evolve(task, config, generations=100, seed=1).solved
+
+
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
 def test_every_shipped_config_makes_its_task(path: Path) -> None:
     config = Config.load(path)
@@ -125,8 +203,8 @@ def test_every_shipped_config_makes_its_task(path: Path) -> None:
         ({}, r"file: \[task\] has no name"),
         ({"name": 3}, "file: task.name = 3 must name a task"),
         ({"name": "cartpoll"}, 'file: task: "cartpoll" is not a task. Did you mean "cartpole"'),
-        ({"name": "cartpole", "episodes": 0}, "file: task: episodes = 0 must be between 1 and"),
-        ({"name": "cartpole", "solved": "x"}, 'file: task: solved = "x" must be a number'),
+        ({"name": "cartpole", "episodes": 0}, "file: task.episodes = 0 must be between 1 and"),
+        ({"name": "cartpole", "solved": "x"}, 'file: task.solved = "x" must be a number'),
     ],
 )
 def test_faults_of_a_task_table_name_the_file(table: dict[str, Any], message: str) -> None:
@@ -186,6 +264,12 @@ def test_evolution_solves_cartpole() -> None:
 
 
 # ---- examples ----
+
+
+def test_parity_is_solved_by_nearly_all_of_a_perfect_fitness() -> None:
+    assert xor().fitness_threshold == 3.9
+    assert parity(bits=4).fitness_threshold == 15.6
+    assert parity(bits=4, solved=15.0).fitness_threshold == 15.0
 
 
 def test_parity_counts_bits() -> None:
@@ -307,9 +391,10 @@ def test_an_npz_file_gives_its_arrays(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("a,b\n", "at least one example"),
-        ("a,b\n1,2\n3\n", "row 3 has 1 cells, the header has 2"),
+        ("a,b\n1,2\n3\n", "row 3 has 1 cell, the header has 2"),
         ("a,b\n1,2\nx,4\n", 'row 3, column "a" holds "x"'),
-        ("a,b\n1,2\n3,nan\n", "y must hold finite numbers"),
+        ("a,b\n1,2\n3,nan\n", 'row 3, column "b" holds "nan". Expected a finite number'),
+        ("a\n1\n2\n", 'the file has only one column, "a"'),
         ('a,b\n"1,2\n', "not a CSV file"),
     ],
 )
@@ -447,6 +532,9 @@ def test_a_class_of_ones_own_is_a_task_by_its_name() -> None:
         make_task("test_tasks:Lin")
     with pytest.raises(OptionError, match="cannot be imported"):
         make_task("no_such_module:Line")
+    for name in (":", ":Line", "..test_tasks:Line", "test_tasks:", "a b:c"):
+        with pytest.raises(OptionError, match='not of the form "module:Class"'):
+            make_task(name)
     with pytest.raises(OptionError, match="made a str, which is no task"):
         make_task("test_tasks:make_nothing")
 
@@ -498,6 +586,8 @@ def test_discrete_observations_become_one_input_each() -> None:
 def test_environments_that_cannot_be_made_say_why(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(OptionError, match="gym:NoSuchGame-v0 cannot be made"):
         make_task("gym:NoSuchGame-v0")
+    with pytest.raises(OptionError, match="options = 3 must be a table"):
+        make_task("gym:CartPole-v1", options=3)
     with pytest.raises(OptionError, match="observations of type Tuple"):
         make_task("gym:Blackjack-v1")
     monkeypatch.setitem(__import__("sys").modules, "gymnasium", None)

@@ -43,6 +43,7 @@ def command(
     """
     from evonet.cli.settings import find_settings
     from evonet.cli.watch import Watch
+    from evonet.evolution.hooks import Result
     from evonet.run import RunFolder, start_run
     from evonet.run.folder import next_folder
 
@@ -59,10 +60,13 @@ def command(
     )
     home = next_folder(Path("runs"), settings.name) if out is None else RunFolder(out)
     watch = Watch(home, settings.name, settings.task, quiet)
-    try:
-        return watch.over(
-            lambda: start_run(home.path, watch.task, settings.config, watch.callbacks)
-        )
-    finally:
-        if out is None:
-            home.discard()  # a numbered folder in which nothing came to pass
+
+    def run() -> Result:
+        try:
+            return start_run(home.path, watch.task, settings.config, watch.callbacks)
+        except BaseException as error:
+            if out is None:  # a numbered folder in which nothing came to pass
+                home.discard(error)
+            raise
+
+    return watch.over(run)

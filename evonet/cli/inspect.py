@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from evonet.wording import counted
+
 if TYPE_CHECKING:
     from evonet.champion import Champion
     from evonet.report.layout import Layout
@@ -39,9 +41,8 @@ def command(champion: Path, svg: Path | None) -> None:
             raise RunFolderError(f"{champion}: no generation is done yet, so it has no champion.")
     found = read_champion(path)
     layout = lay_out(found.population)
-    names = pin_names(
-        found.metadata.get("task"), found.population.num_inputs, found.population.num_outputs
-    )
+    pins = found.population.num_inputs, found.population.num_outputs
+    names = pin_names(found.metadata.get("task"), *pins, found.metadata)
     _describe(found)
     click.echo()
     click.echo(
@@ -70,9 +71,9 @@ def _describe(champion: Champion) -> None:
     genome = champion.population[0]
     enabled = sum(link.enabled for link in genome.connections)
     click.echo(
-        f"{genome.num_inputs} inputs, {genome.num_outputs} outputs, "
-        f"{genome.num_nodes - genome.num_outputs} hidden nodes, {genome.num_connections} "
-        f"connections, {enabled} of them enabled"
+        f"{counted(genome.num_inputs, 'input')}, {counted(genome.num_outputs, 'output')}, "
+        f"{counted(genome.num_nodes - genome.num_outputs, 'hidden node')}, "
+        f"{counted(genome.num_connections, 'connection')}, {enabled} of them enabled"
     )
 
 
@@ -102,6 +103,7 @@ def _analyse(champion: Champion, names: dict[int, str]) -> None:
         f"{float(analysis.brent_bound(count)[0]):.3g} on {count}" for count in (1, 2, 4, 8)
     )
     click.echo(f"work {work}, span {span}, parallelism {float(analysis.parallelism[0]):.2f}")
-    click.echo(f"nodes on each of {int(analysis.depth[0])} levels: {widths}")
+    depth = counted(int(analysis.depth[0]), "level")
+    click.echo(f"nodes on each of {depth}: {widths}")
     click.echo(f"critical path: {path}")
     click.echo(f"steps that suffice (Brent's bound): {bounds} processors")

@@ -85,7 +85,9 @@ class _InterruptibleTask:
         self._interrupts = interrupts
         self.num_inputs = task.num_inputs
         self.num_outputs = task.num_outputs
-        self.fitness_threshold = getattr(task, "fitness_threshold", None)
+
+    def __getattr__(self, name: str) -> Any:  # such as its threshold, or names of its inputs
+        return getattr(self._task, name)
 
     def evaluate(self, network: Network, seed: int) -> npt.NDArray[Any]:
         return self._interrupts.evaluate(self._task, network, seed)

@@ -13,7 +13,8 @@ import click
 def command(name: str, task: str) -> None:
     """Write NAME.toml: every setting with its meaning and its default.
 
-    All but the task is commented out, so that the file says only what you change.
+    What has its default is commented out, so that the file says only what differs: for a task
+    that evonet has a config for, what stands there.
     """
     from evonet.cli.template import write_template
     from evonet.errors import RunFolderError

@@ -29,6 +29,7 @@ def command(
     from RUN/config.toml. Those in [run] may be changed freely; any other change alters what
     evolves from here on, and needs --fork.
     """
+    from evonet.cli.settings import change
     from evonet.cli.watch import Watch
     from evonet.config import Config
     from evonet.errors import CheckpointError
@@ -43,7 +44,7 @@ def command(
         "run.threads": threads,
     }
     given: dict[str, object] = {k: v for k, v in changes.items() if v is not None}
-    config = Config.load(home.config).replace(given)
+    config = change(Config.load(home.config), given, str(home.config))
     task = task_from_config(config, str(home.config))
     watch = Watch(home, run.resolve().name, task, quiet)
     try:

@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from evonet.config import Config
+from evonet.errors import ConfigError, ConfigFault, RunFolderError
 from evonet.resources import resource_folder
+from evonet.run import RunFolder
 from evonet.tasks import TASKS, Task, task_from_config
 from evonet.tasks.registry import find_task
 
 # What the name of a config file ends with.
 ENDINGS = (".toml", ".ini", ".cfg")
+# The option for each setting that the command line can change.
+OPTIONS = {
+    "neat.pop_size": "--population",
+    "run.generations": "--generations",
+    "run.seed": "--seed",
+    "run.backend": "--backend",
+    "run.threads": "--threads",
+    "task.episodes": "--episodes",
+}
 
 
 class Settings(NamedTuple):
@@ -36,13 +48,17 @@ def find_settings(what: str, changes: Mapping[str, object]) -> Settings:
 
     Args:
         what: A config file, or the name of a task, with or without a config in configs/.
-        changes: Settings by their names in a TOML file; None leaves one as it is.
+        changes: Settings of OPTIONS; None leaves one as it is.
 
     Raises:
         EvonetError: There is no such thing, or it has faults.
         OSError: A file cannot be read.
     """
     path = Path(what)
+    if what not in TASKS and path.is_dir() and RunFolder(path).config.is_file():
+        raise RunFolderError(
+            f"{what}: is the folder of a run. Go on with it: evonet resume {shlex.quote(what)}"
+        )
     shipped = resource_folder("configs") / f"{what}.toml"
     if path.suffix.lower() in ENDINGS or path.is_file():
         name, source, config = path.stem, str(path), Config.load(path)
@@ -54,9 +70,58 @@ def find_settings(what: str, changes: Mapping[str, object]) -> Settings:
         name, source = what, "command line"
         config = Config.from_dict({"task": {"name": what}})
     given = {key: value for key, value in changes.items() if value is not None}
-    if given:
-        config = config.replace(given)
-    return Settings(_as_name(name), source, config, task_from_config(config, source))
+    config = change(config, given, source)
+    try:
+        task = task_from_config(config, source)
+    except ConfigError as error:
+        raise _blaming_options(error, given) from error
+    except FileNotFoundError as error:
+        if error.filename is None:
+            raise
+        raise ConfigError(source, [_missing(error.filename, path.parent)]) from error
+    return Settings(_as_name(name), source, config, task)
+
+
+def _missing(file: str, folder: Path) -> ConfigFault:
+    """Says where a file that a task needs was looked for."""
+    message = f"task: {file}: there is no such file."
+    if not Path(file).is_absolute():
+        places = dict.fromkeys(str(place.resolve()) for place in (folder, Path()))
+        message += f" It was looked for in {' and '.join(places)}."
+    return ConfigFault("task", message)
+
+
+def change(config: Config, given: Mapping[str, object], source: str) -> Config:
+    """Applies what was typed to a config.
+
+    Args:
+        config: As the file has it.
+        given: Settings of OPTIONS.
+        source: What errors call the config.
+
+    Raises:
+        ConfigError: A value does not fit; names the option.
+    """
+    try:
+        return config.replace(given) if given else config
+    except ConfigError as error:
+        raise _blaming_options(ConfigError(source, error.faults), given) from error
+
+
+def _blaming_options(error: ConfigError, given: Mapping[str, object]) -> ConfigError:
+    """Names the options behind faults that were typed and do not stand in a file."""
+    if not any(fault.key in given for fault in error.faults):
+        return error
+    source = "command line" if all(f.key in given for f in error.faults) else error.source
+    return ConfigError(
+        source,
+        [
+            fault._replace(message=f"{OPTIONS[fault.key]}: {fault.message}")
+            if fault.key in given
+            else fault
+            for fault in error.faults
+        ],
+    )
 
 
 def with_paths_beside(config: Config, folder: Path) -> Config:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
-
 import click
 
 
@@ -14,6 +12,7 @@ def command(name: str | None) -> None:
 
     Options of a task stand in the [task] table of a config.
     """
+    from evonet.config.messages import show
     from evonet.resources import resource_folder
     from evonet.tasks.registry import TASKS, find_task
 
@@ -29,9 +28,12 @@ def command(name: str | None) -> None:
         return
     entry = find_task(name)
     click.echo(f"{entry.name}: {entry.summary}")
-    for option in entry.options.values():
-        required = option.default is inspect.Parameter.empty
-        default = "required" if required else "optional" if option.default is None else None
-        click.echo(f"  {option.name:14} {default or f'default {option.default}'}")
+    defaults = entry.defaults
+    for option in entry.options:
+        default = defaults.get(option)
+        note = "optional" if default is None else f"default {show(default)}"
+        click.echo(f"  {option:14} {'required' if option in entry.required else note}")
+    for setting, value in entry.settings.items():
+        click.echo(f"Its configs have {setting} = {show(value)} unless they say otherwise.")
     if (resource_folder("configs") / f"{name}.toml").is_file():
-        click.echo(f"It has a config of its own: evonet evolve {name}")
+        click.echo(f"It has a config of its own, which holds in: evonet evolve {name}")

@@ -10,8 +10,9 @@ import inspect
 import re
 import textwrap
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Final
 
 from evonet.config import Config
 from evonet.config.config import TABLES
@@ -20,8 +21,15 @@ from evonet.config.toml import write
 from evonet.resources import resource_folder
 from evonet.tasks.registry import RegisteredTask
 
-# What stands for an option without a default.
-EXAMPLES = {"data": "data.csv"}
+# What stands for an option or a setting without a default.
+EXAMPLES: Final[Mapping[str, object]] = {
+    "data": "data.csv",
+    "targets": "answer",
+    "solved": 0.0,
+    "options": {},
+    "fitness_threshold": 0.0,
+    "target_num_species": 10,
+}
 LEFT_TO_THE_TASK = ("num_inputs", "num_outputs")
 
 
@@ -33,15 +41,20 @@ def write_template(path: Path, task: RegisteredTask) -> str:
         task: Whose options stand in [task].
     """
     own = _shipped(task.name)
-    parts = [
+    beginning = (
         f"# {path.stem}: evolve networks on {task.name}, {task.summary}.\n"
         "#\n"
         f"#     evonet evolve {path}\n"
         "#\n"
-        "# A line like #this = 1 shows a setting and its default. Remove the # to change it.\n",
-        _task_table(task, own),
-    ]
-    defaults = Config()
+        "# A line like #this = 1 shows a setting and its default. Remove the # to change it.\n"
+    )
+    if own:
+        beginning += f"# Lines without # are what evonet's own config for {task.name} says.\n"
+    parts = [beginning, _task_table(task, own)]
+    defaults = Config.from_dict({"task": {"name": task.name}})
+    threshold = own.get("task", {}).get("solved", task.defaults.get("solved"))
+    if threshold is not None:
+        defaults = defaults.replace({"neat.fitness_threshold": threshold})
     for title in TABLES[1:]:
         parts.append("\n".join(_table(title, getattr(defaults, title), own)) + "\n")
     return "\n".join(parts)
@@ -55,16 +68,14 @@ def _shipped(name: str) -> dict[str, dict[str, object]]:
 
 def _task_table(task: RegisteredTask, own: dict[str, dict[str, object]]) -> str:
     lines = ["[task]", _entry("name", task.name)]
-    given = own.get("task", {})
-    for option in task.options.values():
-        if option.name in given:
-            lines.append(_entry(option.name, given[option.name]))
-        elif option.default is inspect.Parameter.empty:
-            lines.append(_entry(option.name, EXAMPLES.get(option.name, "?")))
-        elif option.default is None:
-            lines.append(f"#{option.name} =")
+    given, defaults = own.get("task", {}), task.defaults
+    for name in task.options:
+        if name in given:
+            lines.append(_entry(name, given[name]))
+        elif name in task.required:
+            lines.append(_entry(name, EXAMPLES.get(name, "?")))
         else:
-            lines.append(f"#{_entry(option.name, option.default)}")
+            lines.append(_silent(name, defaults[name]))
     return "\n".join(lines) + "\n"
 
 
@@ -91,13 +102,16 @@ def _settings(
             continue
         if meaning[field.name] not in explained:
             yield from _comment(meaning[field.name].replace("None", "leaving it out"))
-        if name in given:
-            yield _entry(name, given[name])
-        elif value is None:
-            yield f"#{name} ="
-        else:
-            yield f"#{_entry(name, list(value) if isinstance(value, tuple) else _plain(value))}"
+        yield _entry(name, given[name]) if name in given else _silent(name, value)
     explained.update(meaning.values())
+
+
+def _silent(name: str, default: object) -> str:
+    """Shows what is not said; valid TOML, too, without its #."""
+    if default is None:
+        example = _entry(name, EXAMPLES.get(name, "?"))
+        return f"#{example}  # an example: there is no default"
+    return f"#{_entry(name, list(default) if isinstance(default, tuple) else _plain(default))}"
 
 
 def _plain(value: object) -> object:

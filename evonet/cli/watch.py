@@ -17,6 +17,7 @@ from evonet.evolution.hooks import Callback, Result, Run
 from evonet.network import compile as compile_network
 from evonet.run.folder import RunFolder
 from evonet.tasks import Supervised, Task
+from evonet.wording import counted
 
 if TYPE_CHECKING:
     from evonet.evolution.neat import NEAT
@@ -118,7 +119,8 @@ class Watch:
 
     def _say_interrupted(self, neat: NEAT) -> None:
         done = neat.generation + (neat.state.fitness is not None)
-        when = f"after {done} generations, which are saved. Go on"
+        saved = "which is saved" if done == 1 else "which are saved"
+        when = f"after {counted(done, 'generation')}, {saved}. Go on"
         if done == 0:
             when = "before the first generation was done. Begin again"
         click.echo(f"\nevonet: interrupted {when} with: {self._resume_command}", err=True)
@@ -133,13 +135,12 @@ class Watch:
             verdict = click.style("solved", fg="green", bold=True)
             line = f"{verdict} in generation {result.generation}"
         else:
-            line = f"not solved after {result.generation + 1} generations"
-            if threshold is None:
-                line = f"done after {result.generation + 1} generations"
+            verdict = "done" if threshold is None else "not solved"
+            line = f"{verdict} after {counted(result.generation + 1, 'generation')}"
         goal = "" if threshold is None else f" (threshold {threshold:g})"
         click.echo(
-            f"{line}: best fitness {best.fitness:g}{goal}, {result.evaluations:,} evaluations, "
-            f"{result.seconds:.1f} s"
+            f"{line}: best fitness {best.fitness:g}{goal}, "
+            f"{counted(result.evaluations, 'evaluation')}, {result.seconds:.1f} s"
         )
         if not result.solved and threshold is not None:
             more = 2 * max(1, config.run.generations)
@@ -155,7 +156,8 @@ class Watch:
         if isinstance(task, Supervised) and task.test is not None:
             scores = task.test_scores(compile_network(champion))
             shown = ", ".join(f"{name} {float(value[0]):.4g}" for name, value in scores.items())
-            click.echo(f"  aside     {shown} on {len(task.test.x)} examples that were kept aside")
+            kept = counted(len(task.test.x), "example")
+            click.echo(f"  aside     {shown} on {kept} kept aside")
 
 
 class _Begun(Callback):
@@ -181,6 +183,6 @@ class _FirstLine(Callback):
         backend = resolve_backend(neat.backend).name
         again = f", from generation {run.first_generation}" if run.resumed_from else ""
         click.echo(
-            f"{self._name}: {neat.config.neat.pop_size} genomes on backend {backend}, "
+            f"{self._name}: {counted(neat.config.neat.pop_size, 'genome')} on backend {backend}, "
             f"seed {neat.seed}{again}, into {self._home.path}"
         )

@@ -17,8 +17,9 @@ from evonet.config.ini import draft_ini
 from evonet.config.messages import printable
 from evonet.config.parts import Genome, Neat, Reproduction, Run, Speciation, Stagnation
 from evonet.config.rules import Conflict
-from evonet.config.schema import Part, build, check, flatten, settings
+from evonet.config.schema import Part, build, check, conflicts, flatten, settings
 from evonet.config.task import Table, thaw
+from evonet.config.task_defaults import task_defaults
 from evonet.config.toml import parse, write
 from evonet.errors import ConfigError
 
@@ -121,6 +122,8 @@ class Config(Part):
     def from_dict(cls, tables: Mapping[str, object], *, source: str = "config") -> Config:
         """Reads tables such as `to_dict` gives; what they leave out has its default.
 
+        That is the default of the task in `[task]` for the few settings that it has one for.
+
         Raises:
             ConfigError: The tables have faults; lists all of them.
         """
@@ -130,6 +133,8 @@ class Config(Part):
     def _finish(cls, draft: Draft, source: str) -> Config:
         known = settings(cls)
         defaults = {name: known[name].default for name in known if name not in draft.unreadable}
+        given = draft.unreadable | draft.values.keys()
+        defaults |= task_defaults(draft.task.get("name"), given, conflicts(cls))
         good, faults = check(cls, defaults | draft.values, draft.spell)
         draft.faults += faults
         if draft.faults:

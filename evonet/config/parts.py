@@ -32,6 +32,7 @@ from evonet.config.rules import (
     Whole,
 )
 from evonet.config.schema import Part, setting
+from evonet.schedule import MOST_THREADS
 
 # Begins with 1 and never mutates.
 CONSTANT_ONE: Final = FloatGene(
@@ -55,7 +56,7 @@ class Run(Part):
     backend: Literal["auto", "cuda", "cpu", "reference"] = setting(
         OneOf("auto", "cuda", "cpu", "reference"), "auto"
     )
-    threads: int = setting(Whole(0), 0)
+    threads: int = setting(Whole(0, MOST_THREADS), 0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 import time
 from pathlib import Path
 from typing import Any, TextIO
@@ -146,21 +147,31 @@ class MetricsWriter(Callback):
 
 
 class Progress(Callback):
-    """Shows a progress bar with fitness, species, speed and the time that is left."""
+    """Shows a progress bar with fitness, species, speed and the time that is left.
 
-    def __init__(self, file: TextIO | None = None) -> None:
+    A file or a pipe gets a plain line now and then instead.
+    """
+
+    def __init__(self, file: TextIO | None = None, seconds: float = 10.0) -> None:
         """Shows nothing yet.
 
         Args:
             file: Where to; None for the standard error.
+            seconds: The least time from one plain line to the next, where there is no terminal.
         """
         self._file = file
+        self._seconds = seconds
         self._bar: Any = None
 
     def on_start(self, run: Run) -> None:
-        """Draws the bar."""
+        """Draws the bar, if there is a terminal."""
         from tqdm import tqdm
 
+        self._total = run.generations
+        self._last_time = time.monotonic()
+        stream = self._file or sys.stderr
+        if not stream.isatty():
+            return
         self._bar = tqdm(
             total=run.generations,
             initial=run.first_generation,
@@ -172,18 +183,26 @@ class Progress(Callback):
         )
 
     def on_generation(self, record: GenerationRecord) -> None:
-        """Moves the bar on."""
-        rate = self._bar.format_sizeof(record.evaluations_per_second)
-        self._bar.set_postfix_str(
+        """Moves the bar on, or writes a line if it is time."""
+        from tqdm import tqdm
+
+        rate = tqdm.format_sizeof(record.evaluations_per_second)
+        state = (
             f"best {record.best_so_far:.5g}, mean {record.mean:.4g}, "
-            f"species {record.num_species}, {rate} evals/s",
-            refresh=False,
+            f"species {record.num_species}, {rate} evals/s"
         )
-        self._bar.update()
+        if self._bar is not None:
+            self._bar.set_postfix_str(state, refresh=False)
+            self._bar.update()
+        elif time.monotonic() - self._last_time >= self._seconds:
+            self._last_time = time.monotonic()
+            line = f"{record.generation + 1}/{self._total} {state}"
+            print(line, file=self._file or sys.stderr, flush=True)
 
     def on_end(self, result: Result) -> None:
         """Leaves the bar as it is."""
-        self._bar.close()
+        if self._bar is not None:
+            self._bar.close()
 
 
 class StopAfter(Callback):

@@ -79,7 +79,10 @@ def evolve(
         )
         _check_genomes(source.path, neat, task, dtype)
     elif config is None:
-        raise OptionError("config=None is only for resume=, which has a config of its own.")
+        raise OptionError(
+            "evolve needs a config, such as Config() or Config.load(path). Only resume= does "
+            "without: a checkpoint has its own."
+        )
     else:
         neat = NEAT(
             config,
@@ -182,6 +185,11 @@ def _check_task(task: Task, config: Config | None) -> Config | None:
         )
     if config is None:
         return None
+    if not isinstance(config, Config):
+        raise OptionError(
+            f"config={config!r} is not a Config. Make one with Config(), Config.load(path) or "
+            "Config.from_dict(tables)."
+        )
     for name in ("num_inputs", "num_outputs"):
         wanted, found = getattr(config.genome, name), getattr(task, name)
         if wanted not in (None, found):

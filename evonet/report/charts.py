@@ -136,6 +136,7 @@ def line_chart(
     rule: tuple[float, str] | None = None,
     marks: Sequence[tuple[float, float, str]] = (),
     width: int = 560,
+    shown: str = "",
 ) -> str:
     """Draws lines over generations.
 
@@ -149,10 +150,11 @@ def line_chart(
         rule: A value to mark all across the chart, and what it says.
         marks: Generation, value and explanation of points to mark.
         width: Of the drawing.
+        shown: A class of the style sheet that decides in which windows.
     """
     if limits is None:
-        shown = [line.values for line in lines] + [v for b in bands for v in (b.low, b.high)]
-        limits = min(v.min() for v in shown), max(v.max() for v in shown)
+        drawn = [line.values for line in lines] + [v for b in bands for v in (b.low, b.high)]
+        limits = min(v.min() for v in drawn), max(v.max() for v in drawn)
     if log:
         limits = math.log10(limits[0]), math.log10(limits[1])
     frame = Frame.around(x, *room(*limits), width, log)
@@ -180,7 +182,7 @@ def line_chart(
     legend += [(band.name, band.hue, "box") for band in bands]
     series = [{"name": line.name, "hue": line.hue, "values": _rounded(line.values)}
               for line in lines]  # fmt: skip
-    return _figure(title, frame, parts, legend, x, series)
+    return _figure(title, frame, parts, legend, x, series, shown)
 
 
 def _rule(frame: Frame, value: float, says: str) -> list[str]:
@@ -258,6 +260,7 @@ def _figure(
     legend: Sequence[tuple[str, str, str]],
     x: Floats,
     series: Sequence[object],
+    shown: str = "",
 ) -> str:
     keys = "".join(
         f'<span class="key {hue}"><i class="{kind}"></i>{text(name)}</span>'
@@ -271,7 +274,7 @@ def _figure(
     }
     return items(
         [
-            '<figure class="chart">',
+            f'<figure class="{f"chart {shown}".strip()}">',
             f'<figcaption><b>{text(title)}</b><span class="keys">{keys}</span></figcaption>',
             f'<svg viewBox="0 0 {frame.width} {HEIGHT}" role="img" aria-label="{text(title)}">',
             *frame.axes(),

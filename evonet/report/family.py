@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
@@ -11,6 +12,7 @@ from evonet.report.layout import lay_out
 from evonet.report.markup import items, text
 from evonet.report.network import draw_thumbnail
 from evonet.run.improvements import Improvement
+from evonet.wording import counted
 
 # More rows than this are dropped, those with the least gain first.
 MOST_ROWS: Final = 40
@@ -97,6 +99,7 @@ def draw_family(
         num_outputs: O.
     """
     shown = _most_telling(line)
+    decimals = _decimals([genome.fitness for genome in line])
     rows = []
     for position in shown:
         after = line[position]
@@ -105,12 +108,12 @@ def draw_family(
             "<tr>"
             f"<td>{_thumbnail(after, num_inputs, num_outputs)}</td>"
             f'<td class="number">{after.generation}</td>'
-            f'<td class="number"><b>{after.fitness:.6g}</b></td>'
-            f'<td class="number gain">{_gain(before, after)}</td>'
+            f'<td class="number"><b>{after.fitness:,.{decimals}f}</b></td>'
+            f'<td class="number gain">{_gain(before, after, decimals)}</td>'
             f"<td>{_chips(before, after, names)}</td></tr>"
         )
     left_out = len(line) - len(shown)
-    note = f"<p>{left_out} smaller improvements are left out.</p>" if left_out else ""
+    note = f"<p>Left out: {counted(left_out, 'smaller improvement')}.</p>" if left_out else ""
     return items(
         [
             '<table class="family"><thead><tr><th></th><th>generation</th><th>fitness</th>'
@@ -130,17 +133,25 @@ def _most_telling(line: Sequence[Improvement]) -> list[int]:
     return sorted({0, len(line) - 1, *kept} if line else set())
 
 
-def _gain(before: Improvement | None, after: Improvement) -> str:
+def _gain(before: Improvement | None, after: Improvement, decimals: int) -> str:
     if before is None:
         return ""
     gain = after.fitness - before.fitness
-    return f"{'+' if gain > 0 else '−'}{abs(gain):.3g}"
+    return f"{'+' if gain > 0 else '−'}{abs(gain):,.{decimals}f}"
+
+
+def _decimals(values: Sequence[float]) -> int:
+    """How many decimals give the largest of some values six digits; none for whole numbers."""
+    if all(value == round(value) for value in values):
+        return 0
+    largest = max(map(abs, values))
+    return min(max(0, 5 - math.floor(math.log10(largest))), 9)
 
 
 def _chips(before: Improvement | None, after: Improvement, names: Mapping[int, str]) -> str:
     if before is None:
         enabled = sum(enabled for *_, enabled in after.connections.values())
-        return f"the best of the first generation, with {enabled} connections"
+        return f"the best of the first generation, with {counted(enabled, 'connection')}"
     found = changes(before, after, names)
     chips = [f'<span class="chip {kind}">{text(says)}</span>' for kind, says in found]
     if len(chips) > MOST_CHANGES:

@@ -1,9 +1,11 @@
-"""What the inputs and outputs of the built-in control tasks are called."""
+"""What inputs and outputs are called, of the built-in control tasks and of those with names."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Final, NamedTuple
+
+from evonet.run.champion_notes import read_names
 
 
 class PinNames(NamedTuple):
@@ -38,13 +40,16 @@ PINS: Final[Mapping[str, PinNames]] = {
 }
 
 
-def pin_names(task: object, num_inputs: int, num_outputs: int) -> dict[int, str]:
+def pin_names(
+    task: object, num_inputs: int, num_outputs: int, notes: Mapping[str, object] | None = None
+) -> dict[int, str]:
     """Names inputs -1..-I and outputs 0..O-1 by key.
 
     Args:
         task: The name of the task, or whatever else stands in its place.
         num_inputs: I.
         num_outputs: O.
+        notes: The champion's metadata, which may have names from the task itself.
     """
     names = PINS.get(task) if isinstance(task, str) else None
     if names is None or (len(names.inputs), len(names.outputs)) != (num_inputs, num_outputs):
@@ -55,4 +60,5 @@ def pin_names(task: object, num_inputs: int, num_outputs: int) -> dict[int, str]
     return {
         **{-1 - i: name for i, name in enumerate(names.inputs)},
         **dict(enumerate(names.outputs)),
+        **read_names(notes or {}, num_inputs, num_outputs),
     }

@@ -22,8 +22,10 @@ from evonet.report.names import pin_names
 from evonet.report.network import draw_network
 from evonet.report.run_charts import draw_charts
 from evonet.report.scenes import HEIGHT, WIDTH, make_scene
+from evonet.run.champion_notes import read_scores_aside
 from evonet.run.folder import RunFolder
 from evonet.run.improvements import Improvement, read_improvements
+from evonet.wording import counted
 
 ASSETS: Final = Path(__file__).parent
 # Nodes of larger networks are not lit up while the episode plays.
@@ -59,7 +61,8 @@ def render_report(home: RunFolder) -> str:
     line = read_improvements(home.improvements) if home.improvements.is_file() else []
     name = config.task.get("name", home.path.resolve().name)
     population = champion.population
-    names = pin_names(name, population.num_inputs, population.num_outputs)
+    pins = population.num_inputs, population.num_outputs
+    names = pin_names(name, *pins, champion.metadata)
     layout = lay_out(population)
     episode = _episode(champion, config)
     return items(
@@ -121,11 +124,16 @@ def _header(
         ),
         (
             "champion",
-            _count(len(layout.links), "link"),
-            f"{_count(hidden, 'hidden node')}, {_count(layout.depth, 'level')}",
+            counted(len(layout.links), "link"),
+            f"{counted(hidden, 'hidden node')}, {counted(layout.depth, 'level')}",
         ),
         ("species", str(int(history["num_species"][-1])), "in the last generation"),
     ]
+    scores = read_scores_aside(champion.metadata)
+    if "loss" in scores:
+        count = counted(int(scores.get("examples", 0)), "example")
+        right = f", {scores['accuracy']:.1%} right" if "accuracy" in scores else ""
+        tiles.append(("loss, kept aside", short(scores["loss"]), f"{count}{right}"))
     shown = "".join(
         f'<div class="tile"><span>{text(title)}</span><b>{text(value)}</b><i>{text(note)}</i></div>'
         for title, value, note in tiles
@@ -134,15 +142,11 @@ def _header(
     return items(
         [
             f"<header><h1>{text(name)}{badge}</h1>",
-            f"<p>{text(home.path.resolve().name)} · {config.neat.pop_size} genomes · seed "
-            f"{champion.seed} · evolved by evonet</p>",
+            f"<p>{text(home.path.resolve().name)} · {counted(config.neat.pop_size, 'genome')} · "
+            f"seed {champion.seed} · evolved by evonet</p>",
             f'<div class="tiles">{shown}</div></header>',
         ]
     )
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def _network(layout: Layout, names: dict[int, str], champion: Champion) -> str:
@@ -150,8 +154,8 @@ def _network(layout: Layout, names: dict[int, str], champion: Champion) -> str:
     enabled = int(np.count_nonzero(population.enabled))
     left_out = population.num_connections - enabled
     idle = enabled - len(layout.links)
-    notes = [_count(left_out, "disabled link")] if left_out else []
-    notes += [_count(idle, "link") + " without effect"] if idle else []
+    notes = [counted(left_out, "disabled link")] if left_out else []
+    notes += [counted(idle, "link") + " without effect"] if idle else []
     note = f" Not drawn: {', '.join(notes)}." if notes else ""
     return items(
         [
@@ -196,9 +200,9 @@ def _film(episode: Episode, generation: int | None) -> str:
             '<div class="controls"><button id="play" aria-label="play or pause">❚❚</button>'
             f'<input id="step" type="range" min="0" max="{len(episode)}" value="0" '
             'aria-label="step"><output id="now">0</output></div>',
-            f'<p class="note">Return {short(episode.total)} in {len(episode)} steps: {outcome}. '
-            f"All genomes of generation {generation} played it. Nodes light up with their values."
-            "</p>",
+            f'<p class="note">Return {short(episode.total)} in {counted(len(episode), "step")}: '
+            f"{outcome}. All genomes of generation {generation} played it. Nodes light up with "
+            "their values.</p>",
             f'<script type="application/json" id="film">{data(film)}</script></div>',
         ]
     )

@@ -25,11 +25,12 @@ def draw_charts(config: Config, history: History, line: Sequence[Improvement]) -
         line: The new best genomes, to be marked.
 
     Returns:
-        A figure each; the first is wide.
+        A figure each; the first is for wide windows and the second shows the same in narrow ones.
     """
     x = history.generation
     return [
-        _fitness_chart(config, history, line),
+        _fitness_chart(config, history, line, width=1152, shown="in-wide"),
+        _fitness_chart(config, history, line, width=560, shown="in-narrow"),
         area_chart("Species", x, _species(history), legend=False),
         line_chart(
             "Complexity",
@@ -51,7 +52,9 @@ def draw_charts(config: Config, history: History, line: Sequence[Improvement]) -
     ]
 
 
-def _fitness_chart(config: Config, history: History, line: Sequence[Improvement]) -> str:
+def _fitness_chart(
+    config: Config, history: History, line: Sequence[Improvement], *, width: int, shown: str
+) -> str:
     lower = config.neat.fitness_criterion == "min"
     best = history.extreme("best", largest=not lower)
     mean, std = history.mean("mean"), history.mean("std")
@@ -78,7 +81,8 @@ def _fitness_chart(config: Config, history: History, line: Sequence[Improvement]
         marks=[
             (i.generation, i.fitness, f"generation {i.generation}: {i.fitness:g}") for i in line
         ],
-        width=1152,
+        width=width,
+        shown=shown,
     )
 
 

@@ -89,11 +89,19 @@ class RunFolder:
             )
         return made
 
-    def discard(self) -> None:
-        """Removes the folder, unless there is something in it."""
+    def discard(self, error: BaseException) -> None:
+        """Removes the folder of a run that has ended with an error, unless it did something.
+
+        Args:
+            error: What ended it. After an interrupt or a full disk the run can begin again from
+                its settings alone; after any other error it would only fail again.
+        """
+        can_begin_again = isinstance(error, OSError) or not isinstance(error, Exception)
+        worthless = {LOCK} if can_begin_again else {LOCK, self.config.name}
         with suppress(OSError):
-            if {path.name for path in self.path.iterdir()} <= {LOCK}:
-                (self.path / LOCK).unlink(missing_ok=True)
+            if {path.name for path in self.path.iterdir()} <= worthless:
+                for name in worthless:
+                    (self.path / name).unlink(missing_ok=True)
                 self.path.rmdir()
 
     def check(self) -> None:

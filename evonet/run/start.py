@@ -43,9 +43,9 @@ def start_run(
     try:
         with home.locked():
             return evolve(task, config, callbacks=[*_keepers(home), *callbacks])
-    except BaseException:
-        if made:
-            home.discard()  # does nothing once a single file is there
+    except BaseException as error:
+        if made:  # a folder in which a generation was done stays
+            home.discard(error)
         raise
 
 

@@ -11,6 +11,7 @@ from evonet.champion import save_champion
 from evonet.evolution.hooks import Callback, Result, Run
 from evonet.evolution.neat import NEAT, Best
 from evonet.evolution.record import GenerationRecord
+from evonet.run.champion_notes import note_champion
 
 
 class ConfigWriter(Callback):
@@ -48,6 +49,7 @@ class ChampionWriter(Callback):
     def on_start(self, run: Run) -> None:
         """Looks where the run is."""
         self._neat = run.neat
+        self._task = run.task
         self._name = run.neat.config.task.get("name")
 
     def on_generation(self, record: GenerationRecord) -> None:
@@ -62,12 +64,13 @@ class ChampionWriter(Callback):
     def _write(self, neat: NEAT) -> None:
         if neat.best is None or neat.best is self._written:
             return
+        kind = "feedforward" if neat.config.genome.feed_forward else "recurrent"
         save_champion(
             self._path,
             neat.best,
             neat.config,
             seed=neat.seed,
-            kind="feedforward" if neat.config.genome.feed_forward else "recurrent",
-            metadata={"task": self._name} if isinstance(self._name, str) else None,
+            kind=kind,
+            metadata=note_champion(self._task, self._name, neat.best.genome, kind),
         )
         self._written, self._time = neat.best, time.monotonic()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import zipfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from evonet.config.messages import nearest, show
 from evonet.errors import FileFormatError, OptionError, ShapeError
 from evonet.evolution.philox import Purpose, philox
 from evonet.tasks.options import check_real, check_whole
+from evonet.wording import counted
 
 
 @dataclass(frozen=True)
@@ -26,11 +27,23 @@ class Examples:
         x: [B, I].
         y: [B, O]; for classes 1 at the right one and 0 elsewhere.
         classes: What the outputs stand for, in order; empty for numbers.
+        columns: Names of the inputs, then of the numbers to be answered; empty if unknown.
     """
 
     x: npt.NDArray[np.float64]
     y: npt.NDArray[np.float64]
     classes: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+
+    @property
+    def input_names(self) -> tuple[str, ...]:
+        """[I] what the inputs are called, or nothing."""
+        return self.columns[: self.x.shape[1]]
+
+    @property
+    def output_names(self) -> tuple[str, ...]:
+        """[O] what the outputs are called, or nothing."""
+        return self.classes or self.columns[self.x.shape[1] :]
 
     @classmethod
     def of(cls, x: npt.ArrayLike, y: npt.ArrayLike, *, classes: bool) -> Examples:
@@ -84,11 +97,13 @@ def read_examples(path: Path, targets: Any, *, classes: bool) -> Examples:
     """
     if path.suffix.lower() == ".npz":
         if targets is not None:
-            raise OptionError("targets is only for CSV files; an NPZ file has its answers in y.")
+            raise OptionError(
+                "targets is only for CSV files; an NPZ file has its answers in y.", "targets"
+            )
         return _read_npz(path, classes)
     if path.suffix.lower() == ".csv":
         return _read_csv(path, targets, classes)
-    raise OptionError(f"data = {show(str(path))} must end in .csv or .npz.")
+    raise OptionError(f"data = {show(str(path))} must end in .csv or .npz.", "data")
 
 
 def split_examples(
@@ -110,13 +125,16 @@ def split_examples(
     """
     fraction = check_real("test_fraction", test_fraction, 0, 1)
     if not isinstance(standardize, bool):
-        raise OptionError(f"standardize = {show(standardize)} must be true or false.")
+        raise OptionError(
+            f"standardize = {show(standardize)} must be true or false.", "standardize"
+        )
     count = len(examples.x)
     kept_aside = round(fraction * count)
     if kept_aside == count or (fraction > 0 and kept_aside == 0):
         raise OptionError(
             f"test_fraction = {fraction:g} keeps {kept_aside} of {count} examples aside. "
-            "Both parts need at least one."
+            "Both parts need at least one.",
+            "test_fraction",
         )
     words = philox(check_whole("split_seed", seed, 0, 0), 0, np.arange(count), Purpose.SPLIT, 0)
     order = np.lexsort((np.arange(count), words[0]))
@@ -125,9 +143,8 @@ def split_examples(
     if standardize:
         spread = x[train].std(axis=0)
         x = (x - x[train].mean(axis=0)) / np.where(spread > 0, spread, 1.0)
-    learn = Examples(x[train], examples.y[train], examples.classes)
-    aside = Examples(x[test], examples.y[test], examples.classes) if kept_aside else None
-    return learn, aside
+    learn = replace(examples, x=x[train], y=examples.y[train])
+    return learn, replace(examples, x=x[test], y=examples.y[test]) if kept_aside else None
 
 
 def _read_npz(path: Path, classes: bool) -> Examples:
@@ -157,17 +174,24 @@ def _read_csv(path: Path, targets: Any, classes: bool) -> Examples:
     for number, row in enumerate(body, 2):
         if len(row) != len(header):
             raise FileFormatError(
-                f"{path}: row {number} has {len(row)} cells, the header has {len(header)}."
+                f"{path}: row {number} has {counted(len(row), 'cell')}, the header has "
+                f"{len(header)}."
             )
     wanted = _target_columns(path, header, targets)
     if classes and len(wanted) != 1:
-        raise OptionError(f"targets = {show(targets)} must be one column: the class.")
+        raise OptionError(f"targets = {show(targets)} must be one column: the class.", "targets")
     inputs = [c for c in range(len(header)) if c not in wanted]
+    if len(header) == 1:
+        raise FileFormatError(
+            f"{path}: the file has only one column, {show(header[0])}. Expected columns for "
+            "inputs and answers, with commas between them."
+        )
     if not inputs:
-        raise OptionError(f"targets = {show(targets)} leaves no column for the inputs.")
+        raise OptionError(f"targets = {show(targets)} leaves no column for the inputs.", "targets")
     x = _cells(path, header, body, inputs)
     y: Any = [row[wanted[0]] for row in body] if classes else _cells(path, header, body, wanted)
-    return _examples_of(path, x, y, classes)
+    columns = tuple(header[c] for c in (inputs if classes else inputs + wanted))
+    return replace(_examples_of(path, x, y, classes), columns=columns)
 
 
 def _target_columns(path: Path, header: Sequence[str], targets: Any) -> list[int]:
@@ -177,7 +201,7 @@ def _target_columns(path: Path, header: Sequence[str], targets: Any) -> list[int
     for name in names:
         if name not in header:
             hint = nearest(name, header)
-            raise OptionError(f"targets: {path} has no column {show(name)}. {hint}")
+            raise OptionError(f"targets: {path} has no column {show(name)}. {hint}", "targets")
     return [header.index(name) for name in names]
 
 
@@ -190,10 +214,12 @@ def _cells(
             try:
                 values[i, j] = float(row[column])
             except ValueError:
+                values[i, j] = np.nan
+            if not np.isfinite(values[i, j]):
                 raise FileFormatError(
                     f"{path}: row {i + 2}, column {show(header[column])} holds "
-                    f"{show(row[column])}. Expected a number."
-                ) from None
+                    f"{show(row[column])}. Expected a finite number."
+                )
     return values
 
 
@@ -206,6 +232,12 @@ def _examples_of(path: Path, x: Any, y: Any, classes: bool) -> Examples:
 
 def _numbers(name: str, values: npt.ArrayLike) -> npt.NDArray[np.float64]:
     found = np.asarray(values)
-    if found.dtype.kind not in "biuf" or not np.isfinite(found).all():
-        raise ShapeError(f"{name} must hold finite numbers only, found {found.dtype}.")
+    if found.dtype.kind not in "biuf":
+        raise ShapeError(f"{name} must hold numbers, found {found.dtype}.")
+    bad = np.argwhere(~np.isfinite(found))
+    if len(bad) > 0:
+        place = ", ".join(map(str, bad[0]))
+        raise ShapeError(
+            f"{name} must hold finite numbers only, found {name}[{place}] = {found[tuple(bad[0])]}."
+        )
     return found.astype(np.float64)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from evonet.config.messages import show
 from evonet.errors import OptionError
 from evonet.tasks.stepwise import Stepwise
 
@@ -140,7 +142,15 @@ def gymnasium_task(
         OptionError: Gymnasium is not installed or has no such environment, or an option is out
             of range.
     """
-    world = GymnasiumWorld(environment, **dict(options or {}))
+    if options is None:
+        options = {}
+    if not isinstance(options, Mapping):
+        raise OptionError(
+            f"options = {show(options)} must be a table of what the environment takes, such as "
+            "{continuous = true}.",
+            "options",
+        )
+    world = GymnasiumWorld(environment, **options)
     if solved is None:
         solved = world.solved
     return Stepwise(world, episodes=episodes, max_steps=max_steps, solved=solved)

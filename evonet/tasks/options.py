@@ -20,7 +20,7 @@ def check_whole(name: str, found: object, least: int, default: int) -> int:
     try:
         return Whole(least, MOST).check(found)
     except RefusedError as refusal:
-        raise OptionError(f"{name} = {show(found)} {refusal}") from None
+        raise OptionError(f"{name} = {show(found)} {refusal}", name) from None
 
 
 def check_real(
@@ -34,7 +34,7 @@ def check_real(
     try:
         return Real(least, most).check(found)
     except RefusedError as refusal:
-        raise OptionError(f"{name} = {show(found)} {refusal}") from None
+        raise OptionError(f"{name} = {show(found)} {refusal}", name) from None
 
 
 def check_path(name: str, found: object) -> Path:
@@ -44,5 +44,5 @@ def check_path(name: str, found: object) -> Path:
         OptionError: It is something else.
     """
     if not isinstance(found, (str, Path)):
-        raise OptionError(f"{name} = {show(found)} must be the path of a file.")
+        raise OptionError(f"{name} = {show(found)} must be the path of a file.", name)
     return Path(found)

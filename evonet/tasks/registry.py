@@ -7,13 +7,15 @@ tested on every backend.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from evonet.config import Config
 from evonet.config.messages import nearest, show
+from evonet.config.schema import settings as all_settings
+from evonet.config.task_defaults import TASK_DEFAULTS
 from evonet.controls import CONTROLS
 from evonet.errors import ConfigError, ConfigFault, EvonetError, OptionError
 from evonet.tasks.base import Task
@@ -46,6 +48,30 @@ class RegisteredTask:
         return {p.name: p for p in found if p.kind is not p.VAR_KEYWORD}
 
     @property
+    def defaults(self) -> dict[str, object]:
+        """What the options are when they are left out; None for those that then mean nothing.
+
+        Some depend on others, so a task is made to see them, where one can be made.
+        """
+        stated = {n: p.default for n, p in self.options.items() if n not in self.required}
+        if self.required or None not in stated.values():
+            return stated
+        try:
+            made = self.make()
+        except Exception:  # a task that cannot be made here can still be described
+            return stated
+        attributes = {"solved": "fitness_threshold"}
+        return {
+            name: getattr(made, attributes.get(name, name), None) if default is None else default
+            for name, default in stated.items()
+        }
+
+    @property
+    def settings(self) -> Mapping[str, object]:
+        """The settings of a config that have defaults of their own for this task."""
+        return TASK_DEFAULTS.get(self.name, {})
+
+    @property
     def required(self) -> tuple[str, ...]:
         """The options that have no default."""
         return tuple(n for n, p in self.options.items() if p.default is inspect.Parameter.empty)
@@ -54,21 +80,35 @@ class RegisteredTask:
 TASKS: dict[str, RegisteredTask] = {}
 
 
-def register(name: str, summary: str, make: Callable[..., Task]) -> RegisteredTask:
+def register(
+    name: str,
+    summary: str,
+    make: Callable[..., Task],
+    settings: Mapping[str, object] | None = None,
+) -> RegisteredTask:
     """Adds a task to the list.
 
     Args:
         name: What users write; not with a colon, which marks names that are looked up elsewhere.
         summary: One line about it.
         make: Makes the task; its keyword arguments become the options of [task].
+        settings: What configs for this task have where they are silent, such as
+            {"genome.activation_default": "tanh"}.
 
     Raises:
-        OptionError: The name is taken, or has a colon.
+        OptionError: The name is taken, or has a colon, or something is not a setting.
     """
+    for setting in settings or {}:
+        known = all_settings(Config)
+        if setting not in known:
+            hint = nearest(setting, known)
+            raise OptionError(f"task {name!r}: {setting} is not a setting. {hint}")
     if name in TASKS or ":" in name:
         reason = "is taken" if name in TASKS else "must not have a colon"
         raise OptionError(f"task {name!r} {reason}. Choose another name.")
     TASKS[name] = RegisteredTask(name, summary, make)
+    if settings:
+        TASK_DEFAULTS[name] = dict(settings)
     return TASKS[name]
 
 
@@ -103,15 +143,22 @@ def make_task(name: str, **options: Any) -> Task:
         OptionError: There is no such task or option, or an option is out of range.
     """
     entry = find_task(name)
+    for refusal in _refusals(entry, options):
+        raise refusal
+    return entry.make(**options)
+
+
+def _refusals(entry: RegisteredTask, options: Mapping[str, Any]) -> Iterator[OptionError]:
+    """Says which options the task has not, and which of its own are missing."""
     allowed = entry.options
     for option in options:
         if option not in allowed:
             hint = nearest(option, allowed) if allowed else "It has none."
-            raise OptionError(f"{option} is not an option of task {show(name)}. {hint}")
-    missing = [option for option in entry.required if option not in options]
-    if missing:
-        raise OptionError(f"task {show(name)} needs the option {missing[0]}.")
-    return entry.make(**options)
+            message = f"{option} is not an option of task {show(entry.name)}. {hint}"
+            yield OptionError(message, option)
+    for option in entry.required:
+        if option not in options:
+            yield OptionError(f"task {show(entry.name)} needs the option {option}.")
 
 
 def task_from_config(config: Config, source: str = "config") -> Task:
@@ -122,7 +169,8 @@ def task_from_config(config: Config, source: str = "config") -> Task:
         source: What errors call the file.
 
     Raises:
-        ConfigError: There is no such task or option, or an option is out of range.
+        ConfigError: There is no such task or option, or options are out of range; lists all
+            faults.
     """
     options: dict[str, Any] = dict(config.task)
     name = options.pop("name", None)
@@ -132,11 +180,43 @@ def task_from_config(config: Config, source: str = "config") -> Task:
             fault = ConfigFault("task", "[task] has no name. It says what to evolve on.")
         raise ConfigError(source, [fault])
     try:
-        return make_task(name, **_plain(options))
-    except ConfigError:
-        raise
-    except EvonetError as error:
-        raise ConfigError(source, [ConfigFault("task", f"task: {error}")]) from error
+        entry = find_task(name)
+    except OptionError as error:
+        raise ConfigError(source, [_fault(error)]) from error
+    task, faults = _make_with_faults(entry, _plain(options))
+    if task is None or faults:
+        raise ConfigError(source, faults)
+    return task
+
+
+def _make_with_faults(
+    entry: RegisteredTask, options: dict[str, Any]
+) -> tuple[Task | None, list[ConfigFault]]:
+    """Makes a task without the options that it refuses, to find out about all of them."""
+    refusals = list(_refusals(entry, options))
+    faults = [_fault(refusal) for refusal in refusals]
+    if any(refusal.option is None for refusal in refusals):
+        return None, faults
+    for refusal in refusals:
+        options.pop(refusal.option or "")
+    while True:
+        try:
+            return entry.make(**options), faults
+        except ConfigError:
+            raise
+        except EvonetError as error:
+            faults.append(_fault(error))
+            refused = error.option if isinstance(error, OptionError) else None
+            if refused not in options or refused in entry.required:
+                return None, faults
+            del options[refused]
+
+
+def _fault(error: EvonetError) -> ConfigFault:
+    option = error.option if isinstance(error, OptionError) else None
+    if option is None:
+        return ConfigFault("task", f"task: {error}")
+    return ConfigFault(f"task.{option}", f"task.{error}")
 
 
 def _plain(options: Mapping[str, Any]) -> dict[str, Any]:

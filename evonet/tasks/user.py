@@ -6,12 +6,16 @@ import importlib
 import inspect
 import os
 import sys
+import traceback
 from collections.abc import Callable
 from typing import Any
 
 from evonet.errors import OptionError
 from evonet.tasks.base import Task
 from evonet.tasks.stepwise import Stepwise, World
+
+# Where Python itself is at work during an import.
+_IMPORTING = ("<frozen importlib", importlib.__file__)
 
 
 def find_class(name: str) -> Callable[..., Task]:
@@ -24,13 +28,19 @@ def find_class(name: str) -> Callable[..., Task]:
         name: "module:Class", with dots in the module as in an import.
 
     Raises:
-        OptionError: There is no such module or name, or it cannot be called.
+        OptionError: There is no such module or name, or it cannot be called, or the module
+            itself fails; says where.
     """
     module_name, _, attribute = name.partition(":")
+    if not attribute.isidentifier() or not all(map(str.isidentifier, module_name.split("."))):
+        raise OptionError(
+            f'task {name!r} is not of the form "module:Class", where the module may have dots as '
+            "in an import."
+        )
     try:
         module = _import(module_name)
-    except ImportError as error:
-        raise OptionError(f"task {name!r} cannot be imported: {error}") from error
+    except Exception as error:  # whatever the user's own code may raise
+        raise OptionError(f"task {name!r} cannot be imported: {_where(error)}{error}") from error
     found = getattr(module, attribute, None)
     if not callable(found):
         raise OptionError(f"task {name!r}: {module_name} has no class or function {attribute!r}.")
@@ -62,6 +72,19 @@ class _Maker:
                 "it needs num_inputs, num_outputs and evaluate, or reset, step and max_steps."
             )
         return made
+
+
+def _where(error: Exception) -> str:
+    """Says in which line of the user's an import failed, and with what; "" if it never began."""
+    kind = "" if isinstance(error, ImportError) else f"{type(error).__name__}: "
+    if isinstance(error, SyntaxError):
+        return kind  # whose own text says where
+    lines = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if frame.filename != __file__ and not frame.filename.startswith(_IMPORTING)
+    ]
+    return f"{lines[-1].filename}, line {lines[-1].lineno}: {kind}" if lines else kind
 
 
 def _import(module_name: str) -> Any:
