@@ -54,7 +54,7 @@ extern "C" __global__ void __launch_bounds__(kMostThreads, kLeastBlocks)
   extern __shared__ uint4 shared[];
   REAL* const values = reinterpret_cast<REAL*>(shared) + threadIdx.x;
 #endif
-  const Values first_slot{reinterpret_cast<char*>(values), int32(blockDim.x * sizeof(REAL))};
+  const Values first_slot{reinterpret_cast<char*>(values), -int32(blockDim.x * sizeof(REAL))};
 
   const int num_threads = num_genomes * threads_per_genome;
   for (int thread = blockIdx.x * blockDim.x + threadIdx.x; thread < num_threads;
