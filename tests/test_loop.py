@@ -40,6 +40,11 @@ def config(**changes: Any) -> Config:
     return xor_config(15).replace({"speciation.threshold": 1.5, **changes})
 
 
+def stopping(**changes: Any) -> Config:
+    """A config that ends where the task is solved."""
+    return config(**{"neat.no_fitness_termination": False, **changes})
+
+
 def state_of(neat: NEAT) -> tuple[dict[str, Any], dict[str, bytes]]:
     settings, tensors = pack(neat)
     return settings, {name: array.tobytes() for name, array in tensors.items()}
@@ -77,7 +82,7 @@ def test_evolve_does_what_ask_and_tell_do() -> None:
 
 
 def test_a_solved_task_ends_the_run() -> None:
-    result = evolve(xor(), config(**{"neat.fitness_threshold": 2.4}), generations=100)
+    result = evolve(xor(), stopping(**{"neat.fitness_threshold": 2.4}), generations=100)
     assert result.solved
     assert result.best is not None
     assert result.best.fitness >= 2.4
@@ -90,9 +95,9 @@ def test_the_config_says_how_long_if_nobody_else_does() -> None:
 
 def test_the_threshold_of_a_task_holds_where_the_config_has_none() -> None:
     task = xor()
-    task.fitness_threshold = 2.4  # type: ignore[attr-defined]
-    assert evolve(task, config(), generations=100).solved
-    higher = config(**{"neat.fitness_threshold": 3.99})
+    task.fitness_threshold = 2.4
+    assert evolve(task, stopping(), generations=100).solved
+    higher = stopping(**{"neat.fitness_threshold": 3.99})
     assert not evolve(task, higher, generations=5).solved
 
 
@@ -224,7 +229,7 @@ def test_a_run_resumed_in_every_generation_leaves_the_same_too(tmp_path: Path) -
 
 
 def test_a_solved_run_that_is_resumed_is_still_solved(tmp_path: Path) -> None:
-    solved = config(**{"neat.fitness_threshold": 2.4})
+    solved = stopping(**{"neat.fitness_threshold": 2.4})
     first = evolve(xor(), solved, generations=99, callbacks=[CheckpointSaver(tmp_path)])
     again = evolve(xor(), solved, generations=99, resume=tmp_path)
     assert again.solved
