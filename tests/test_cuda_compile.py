@@ -21,7 +21,7 @@ from evonet import CompileError
 from evonet.backends.cuda import compiler
 from evonet.backends.cuda.plan import STATIC_SHARED, option_sets
 from evonet.backends.cuda.rollout_plan import REGISTERS
-from evonet.backends.cuda.samples import _C_NAMES
+from evonet.backends.cuda.samples import C_NAMES
 
 ARCHS = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
 OPTIONS = {"REAL": "float", "GLOBAL_VALUES": 0, "WIDE_TEAM": 0}
@@ -82,7 +82,7 @@ def test_arithmetic_and_resources(
 @pytest.mark.parametrize("arch", ARCHS)
 @pytest.mark.parametrize("real", ["float", "double"])
 def test_samples_are_converted_with_one_rounding(real: str, arch: str) -> None:
-    for source in sorted(set(_C_NAMES.values())):
+    for source in sorted(set(C_NAMES.values())):
         compiled = compiler.compile_kernel("gather_samples", {"SOURCE": source, "REAL": real}, arch)
         assert find_faults(compiled.ptx, None) == []
         assert len(re.findall(r"\bcvt\.rn\.f", compiled.ptx)) <= 1

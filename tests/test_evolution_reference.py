@@ -18,11 +18,11 @@ from evonet.config.connection import ConnectionKind
 from evonet.evolution import NEAT
 from evonet.evolution.engine import NativeEngine, make_engine
 from evonet.evolution.first_generation import plan_first_generation
-from evonet.evolution.philox import Purpose, choose, philox, philox_of_children, uniform
 from evonet.evolution.reference import ReferenceEngine, distance
 from evonet.evolution.reference_genes import Genes, normal
 from evonet.evolution.rules import distance_rules, genome_rules
 from evonet.native import require_native
+from evonet.philox import Purpose, choose, philox, philox_of_children, uniform
 
 Changes = Mapping[str, object]
 FLOATS = (np.float32, np.float64)
@@ -297,8 +297,8 @@ def test_where_nothing_was_compiled_evolution_is_the_same(monkeypatch: pytest.Mo
         return evolution.ask()
 
     expected = evolve()
-    for module in ("engine", "philox"):
-        monkeypatch.setattr(f"evonet.evolution.{module}.load_native", lambda: None)
+    for module in ("evolution.engine", "philox"):
+        monkeypatch.setattr(f"evonet.{module}.load_native", lambda: None)
     assert isinstance(make_engine("auto", 0), ReferenceEngine)
     assert_same_genes(evolve(), expected)
 

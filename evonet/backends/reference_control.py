@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evonet.backends.reference_functions import FloatArray, cosine, sine
+from evonet.philox import Purpose, philox, uniform
 
 Flags = NDArray[np.bool_]
 
@@ -43,8 +44,6 @@ def reset(name: str, seed: int, episodes: NDArray[Any], dtype: np.dtype[Any]) ->
     Returns:
         [S, E].
     """
-    from evonet.evolution.philox import Purpose, philox, uniform  # that package needs backends
-
     words = philox(seed, 0, np.asarray(episodes, np.uint64), Purpose.EPISODE, 0)
     drawn = uniform(words).astype(dtype)
     return _RESET[name](drawn, dtype.type)

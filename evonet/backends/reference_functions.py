@@ -229,7 +229,8 @@ def _sin_near_0(x: FloatArray) -> FloatArray:
     return fused(x * u, _polynomial(u, _SIN), x)
 
 
-def _sin_of_5(z: FloatArray) -> FloatArray:
+def sin_of_5(z: FloatArray) -> FloatArray:
+    """The sine of 5 z, float32."""
     rounded = fused(z, _PI[3], _ROUND)
     k = rounded - np.float32(_ROUND)
     r = fused(k, -_PI[0], z)
@@ -253,7 +254,8 @@ def _cos_float(x: FloatArray) -> FloatArray:
     return _from_bits(_to_bits(y) ^ (_to_bits(rounded) << 31))
 
 
-def _log_float(x: FloatArray) -> FloatArray:
+def log_float(x: FloatArray) -> FloatArray:
+    """The natural logarithm of positive float32 numbers."""
     offset = _to_bits(x) - 0x3F3504F3
     k = _from_bits(((offset + 0x3F800000) >> 23) | 0x4B000000) - np.float32(8388608 + 127)
     f = _from_bits((offset & 0x007FFFFF) + 0x3F3504F3) - np.float32(1)
@@ -336,7 +338,7 @@ def _tanh(z: FloatArray) -> FloatArray:
 
 
 def _sin(z: FloatArray) -> FloatArray:
-    return _sin_of_5(_clip(z, 12)) if z.dtype == np.float32 else _wave_double(_clip(5 * z, 60), 0)
+    return sin_of_5(_clip(z, 12)) if z.dtype == np.float32 else _wave_double(_clip(5 * z, 60), 0)
 
 
 def _gauss(z: FloatArray) -> FloatArray:
@@ -402,7 +404,7 @@ def _inv(z: FloatArray) -> FloatArray:
 
 def _log(z: FloatArray) -> FloatArray:
     x = _at_least(z, 1e-7)
-    y = _log_float(x) if x.dtype == np.float32 else _log_double(x)
+    y = log_float(x) if x.dtype == np.float32 else _log_double(x)
     return np.where(x - x == 0, y, x)
 
 

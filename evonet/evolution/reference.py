@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from evonet.evolution.first_generation import FirstPlan
-from evonet.evolution.philox import Purpose, choose
 from evonet.evolution.reference_breeding import (
     Child,
     Registry,
@@ -28,6 +27,7 @@ from evonet.gene_layout import (
     GeneArrays,
     starts_of,
 )
+from evonet.philox import Purpose, choose
 from evonet.population import Population
 
 Indices = npt.NDArray[np.int64]

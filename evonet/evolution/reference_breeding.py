@@ -12,7 +12,6 @@ from typing import Final
 
 import numpy as np
 
-from evonet.evolution.philox import Purpose, Words, choose, uniform
 from evonet.evolution.reference_genes import (
     Draws,
     Genes,
@@ -26,6 +25,7 @@ from evonet.evolution.reference_genes import (
 )
 from evonet.evolution.rules import Rules
 from evonet.gene_layout import Int64Array
+from evonet.philox import Purpose, Words, choose, uniform
 
 PENDING: Final = 2**62 + 1
 

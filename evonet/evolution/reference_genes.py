@@ -12,10 +12,10 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from evonet.backends.reference_functions import _log_float, _sin_of_5
-from evonet.evolution.philox import Purpose, Words, choose, philox, uniform
+from evonet.backends.reference_functions import log_float, sin_of_5
 from evonet.evolution.rules import Rules
 from evonet.gene_layout import CONNECTION_ARRAYS, NODE_ARRAYS, Int64Array, RealArray
+from evonet.philox import Purpose, Words, choose, philox, uniform
 from evonet.population import Population
 
 Flags = npt.NDArray[np.bool_]
@@ -95,8 +95,8 @@ class Genes:
 def normal(a: Words, b: Words) -> npt.NDArray[np.float32]:
     """Mean 0, deviation 1, by Box and Muller."""
     u = ((a >> np.uint64(8)) + np.uint64(1)).astype(np.float32) * np.float32(2.0**-24)
-    radius: npt.NDArray[np.float32] = np.sqrt(np.float32(-2.0) * _log_float(u))
-    wave: npt.NDArray[np.float32] = _sin_of_5(uniform(b) * TURN)
+    radius: npt.NDArray[np.float32] = np.sqrt(np.float32(-2.0) * log_float(u))
+    wave: npt.NDArray[np.float32] = sin_of_5(uniform(b) * TURN)
     return radius * wave
 
 

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from evonet.config import Reproduction
-from evonet.evolution.philox import Purpose, choose, philox, philox_of_children, uniform
 from evonet.evolution.species import Scores, Species, mean
+from evonet.philox import Purpose, choose, philox, philox_of_children, uniform
 
 Indices = npt.NDArray[np.int64]
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from evonet.config.messages import nearest, show
 from evonet.errors import FileFormatError, OptionError, ShapeError
-from evonet.evolution.philox import Purpose, philox
+from evonet.philox import Purpose, philox
 from evonet.tasks.options import check_real, check_whole
 from evonet.wording import counted
 

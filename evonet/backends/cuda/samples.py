@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from evonet.backends.cuda.device import Device, DeviceArray
 
 _THREADS = 256
-_C_NAMES = {
+C_NAMES = {
     "b1": "unsigned char",
     "i1": "signed char",
     "i2": "short",
@@ -44,7 +44,7 @@ def gather(device: Device, x: DeviceArray, dtype: np.dtype[Any]) -> DeviceArray:
     """
     if x.dtype == dtype and x.flags.c_contiguous:
         return x
-    source = _C_NAMES.get(f"{x.dtype.kind}{x.dtype.itemsize}")
+    source = C_NAMES.get(f"{x.dtype.kind}{x.dtype.itemsize}")
     if source is None or not x.dtype.isnative:
         raise ShapeError(
             f"x on the GPU is {x.dtype}, which evonet does not read there. "
