@@ -59,7 +59,7 @@ nb::tuple run(const nb::object& schedule, int control, In<int64_t> genomes, uint
                             seed,
                             first_episode,
                             max_steps,
-                            std::min(kernels.max_width, kMostLanes),
+                            std::min(kernels.forward.max_width, kMostLanes),
                             total.data.get(),
                             steps.data.get()};
   if (call.schedule.num_inputs != call.control->num_inputs ||

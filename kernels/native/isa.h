@@ -1,4 +1,4 @@
-// isa.h: what each instruction set's translation unit offers to the rest.
+// isa.h: what each instruction set's translation units offer to the rest.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@ struct SampleBlock {
 };
 
 template <class T>
-struct IsaKernels {
+struct ForwardKernels {
   int max_width;  // of a sample block
   // Evaluates genomes [begin, end) on one block of samples.
   void (*forward)(const ForwardCall<T>& call, int64_t begin, int64_t end, SampleBlock block,
@@ -49,8 +49,13 @@ struct IsaKernels {
   // The loss of one genome's answers y [B, O]: a sum and its rest.
   void (*loss)(int loss, const T* y, const T* targets, int64_t num_samples, int64_t num_outputs,
                T* out);
-  EvolutionKernels<T> evolution;
-  RolloutKernels<T> rollout;
+};
+
+template <class T>
+struct IsaKernels {
+  const ForwardKernels<T>& forward;
+  const EvolutionKernels<T>& evolution;
+  const RolloutKernels<T>& rollout;
 };
 
 struct Isa {

@@ -119,7 +119,7 @@ class Forward {
                   level_end.data(),
                   output_slot.data()},
         threads_(threads > 0 ? threads : available_threads()),
-        kernels_(find_isa(simd).kernels(T())) {
+        kernels_(find_isa(simd).kernels(T()).forward) {
     const ScheduleView<T>& s = schedule_;
     max_slots_ = num_inputs;
     for (int64_t g = 0; g < s.num_genomes; ++g) {
@@ -237,7 +237,7 @@ class Forward {
       arrays_;  // keeps them alive
   ScheduleView<T> schedule_;
   int threads_;
-  const IsaKernels<T>& kernels_;
+  const ForwardKernels<T>& kernels_;
   int64_t max_slots_ = 0;
   int64_t max_links_ = 0;
 };
@@ -265,7 +265,7 @@ nb::object activate(int id, nb::ndarray<const T, nb::ndim<1>, nb::c_contig> x,
   Buffer<T> y(count + 64);
   std::copy(x.data(), x.data() + count, y.data.get());
   std::fill(y.data.get() + count, y.data.get() + count + 64, T(0));
-  find_isa(simd).kernels(T()).activate(id, y.data.get(), count);
+  find_isa(simd).kernels(T()).forward.activate(id, y.data.get(), count);
   return to_numpy(y, {static_cast<size_t>(count)});
 }
 
@@ -273,7 +273,7 @@ template <class T>
 nb::object aggregate(int id, In<T> weights, nb::ndarray<const T, nb::ndim<2>, nb::c_contig> values,
                      const std::string& simd) {
   constexpr int64_t kWidth = 16;
-  const IsaKernels<T>& kernels = find_isa(simd).kernels(T());
+  const ForwardKernels<T>& kernels = find_isa(simd).kernels(T()).forward;
   const auto num_links = static_cast<int64_t>(values.shape(0));
   Buffer<T> out(static_cast<int64_t>(values.shape(1)));
   std::vector<T> block(num_links * kWidth), scratch(num_links), joined(kWidth);
