@@ -238,5 +238,18 @@ class Config(Part):
 
     def digest(self) -> str:
         """Names by a SHA-256 all that decides what evolution does, so not the run or the task."""
-        tables = self.to_dict()
-        return hashlib.sha256(write({t: tables[t] for t in EVOLUTION}).encode()).hexdigest()
+        return digest_tables(self.to_dict())
+
+
+def digest_tables(tables: Mapping[str, Mapping[str, object]]) -> str:
+    """Names tables such as `Config.to_dict` gives, which may be from an older evonet.
+
+    Settings of networks count where they are not the default, so that a config from before there
+    were any still has its name.
+    """
+    chosen = {name: dict(tables.get(name, {})) for name in EVOLUTION}
+    defaults = flatten(Network())
+    chosen["network"] = {k: v for k, v in chosen["network"].items() if v != defaults.get(k)}
+    if not chosen["network"]:
+        del chosen["network"]
+    return hashlib.sha256(write(chosen).encode()).hexdigest()
