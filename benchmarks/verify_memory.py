@@ -204,6 +204,9 @@ class Chunk:
             expected = kept * old[key][b] + (1 - kept) * value
             unit = EPS * (abs(kept * old[key][b]) + (1 - kept) * abs(value))
             unit += (1 - kept) * ulp_unit(gene.activation, z, value)
+            # What the activation makes of the rounding of z, which here nobody can see.
+            slack = 4 * EPS * (abs(bias) + abs(response) * sum(map(abs, terms)))
+            unit += (1 - kept) * rise(activate, z, slack)
             if not in_units(distance(mine, expected), unit) <= 4:
                 return f"node {key}: {gene.activation} gives {mine!r}, not {expected!r}"
         return ""
@@ -277,6 +280,15 @@ class Chunk:
     def value_of(key: int, seen: dict[int, list[float]], b: int) -> float:
         """The most that a neuron can get through a link of weight 1."""
         return seen[key][b] if key in seen else 1.0
+
+
+def rise(activate: Any, z: float, slack: float) -> float:
+    """How far an activation moves within some slack."""
+    try:
+        moved = abs(activate(z + slack) - activate(z - slack))
+    except OverflowError:
+        return 0.0
+    return moved if math.isfinite(moved) else 0.0
 
 
 def order_of(schedule: Schedule, other: Schedule) -> np.ndarray:

@@ -95,7 +95,9 @@ def most_registers(kernel: str, defines: dict[str, Any], arch: str) -> int:
     if kernel == "loss":
         return 64
     if kernel == "rollout":
-        return REGISTERS[4 if defines["REAL"] == "float" else 8]
+        return REGISTERS[4 if defines["REAL"] == "float" else 8, bool(defines["MEMORY"])]
+    if defines["MEMORY"]:
+        return 96
     if defines["REAL"] == "double" or defines["GLOBAL_VALUES"]:
         return 64
     if arch in ("sm_75", "sm_100", "sm_120"):
