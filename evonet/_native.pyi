@@ -45,6 +45,9 @@ def philox(
     seed: int, generation: int, first_child: int, count: int, purpose: int, draw: int
 ) -> NDArray[np.uint32]: ...
 def fma_peak(simd: str, threads: int) -> float: ...
+def read_bandwidth(
+    simd: str, threads: int, bytes: int, turns: int, rounds: int
+) -> list[float]: ...
 def breed32(
     parents: Population,
     fitter: NDArray[np.int64],
