@@ -14,6 +14,7 @@ import numpy as np
 from evonet.bench.comparison import Comparison
 from evonet.bench.growth import Growth
 from evonet.bench.tables import digits, duration, short
+from evonet.bench.timing import Entry
 from evonet.report.markup import path, text
 from evonet.report.scale import Scale
 
@@ -54,30 +55,35 @@ def bars_height(comparison: Comparison) -> int:
     return 30 * len(comparison.entries) + 8
 
 
+def bar_length(comparison: Comparison, entry: Entry) -> float:
+    """How long the bar of an entry is, from 0 to 1: by the logarithm of its time."""
+    medians = [math.log10(each.timing.median) for each in comparison.entries]
+    low, high = min(medians), max(medians)
+    # Even the shortest is to be seen, and equal ones do not differ by noise alone.
+    return Scale(low - max(0.12 * (high - low), 0.3), max(high, low + 0.3), 0, 1).at(
+        math.log10(entry.timing.median)
+    )
+
+
 def draw_bars(comparison: Comparison) -> str:
     """Bars as long as the logarithm of time, with the ratio beside each."""
     height = bars_height(comparison)
-    medians = [entry.timing.median for entry in comparison.entries]
-    low, high = math.log10(min(medians)), math.log10(max(medians))
     left = 16 + 6.4 * max(len(entry.name) for entry in comparison.entries)
-    # Even the shortest bar is to be seen, and the longest leaves room for its figures.
-    along = Scale(low - max(0.12 * (high - low), 0.05), max(high, low + 0.3), left, WIDTH - 150)
     parts = [f'<svg viewBox="0 0 {WIDTH} {height}" role="img">']
     for number, entry in enumerate(comparison.entries):
         y = 6 + 30 * number
-        end = along.at(math.log10(entry.timing.median))
+        width = bar_length(comparison, entry) * (WIDTH - 130 - left)
         ours = entry.name.startswith("evonet") or number == 0
-        ratio = comparison.ratio(entry)
         said = duration(entry.timing.median)
         if number:
-            said += f" · {digits(ratio)}×"
+            said += f" · {digits(comparison.ratio(entry))}×"
         parts.append(
             f'<text class="label" x="{left - 10:.1f}" y="{y + 15}" text-anchor="end">'
             f"{text(entry.name)}</text>"
             f'<rect class="bar {"c1" if ours else "c2"}" x="{left:.1f}" y="{y}" '
-            f'width="{max(end - left, 2):.1f}" height="21" rx="4">'
+            f'width="{width:.1f}" height="21" rx="4">'
             f"<title>{text(entry.note or entry.name)}</title></rect>"
-            f'<text class="tick" x="{end + 8:.1f}" y="{y + 15}">{text(said)}</text>'
+            f'<text class="tick" x="{left + width + 8:.1f}" y="{y + 15}">{text(said)}</text>'
         )
     return "".join([*parts, "</svg>"])
 

@@ -219,12 +219,12 @@ def check_claims(bench: Bench) -> list[Checked]:
             continue
         share = claim.quoted / measured if claim.seconds else measured / claim.quoted
         met = share >= ENOUGH
-        shown = [
-            duration(v) if claim.seconds else f"{digits(v)}×" for v in (claim.quoted, measured)
-        ]
-        found.append(
-            Checked(claim.says, claim.page, *shown, met=met, reason="" if met else claim.reason)
+        quoted, shown = (
+            duration(value) if claim.seconds else f"{digits(value)}×"
+            for value in (claim.quoted, measured)
         )
+        reason = "" if met else claim.reason
+        found.append(Checked(claim.says, claim.page, quoted, shown, met, reason))
     return found
 
 

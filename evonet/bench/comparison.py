@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from evonet.bench.growth import Growth
 from evonet.bench.peers.installed import Peers
-from evonet.bench.timing import Entry
+from evonet.bench.timing import ROUND_SECONDS, Entry
 
 
 @dataclass(frozen=True)
@@ -92,6 +92,11 @@ class Settings:
     threads: int
     peers: Peers
     say: Callable[[str], None] = field(default=lambda line: None)
+
+    @property
+    def turn(self) -> float:
+        """The least time of a contender's turn, in seconds."""
+        return 0.01 if self.quick else ROUND_SECONDS
 
 
 @dataclass

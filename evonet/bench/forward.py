@@ -85,7 +85,7 @@ def _compare(name: str, sizes: dict[str, int], activation: str, settings: Settin
         ]
         if settings.peers.find("neat-python"):
             contenders += _neat_python(population, x, settings, closing)
-        entries = take_turns(contenders, settings.rounds)
+        entries = take_turns(contenders, settings.rounds, settings.turn)
     return Comparison(
         name=f"forward-{name}-{activation}",
         title=title,
@@ -152,7 +152,7 @@ def _neat_python(
 
     found = [Contender("neat-python", activate_all, "one process")]
     if settings.threads > 1:
-        genomes, config = neat_genomes(population[:PARALLEL_GENOMES])
+        genomes, config = neat_genomes(population[: 10 if settings.quick else PARALLEL_GENOMES])
         zeros = [0.0] * population.num_outputs
         pairs = [(row, zeros) for row in x[:PARALLEL_ROWS].tolist()]
         scores = ParallelScores(pairs, 0.0, settings.threads)
@@ -206,7 +206,7 @@ def _compare_compiling(sizes: dict[str, int], settings: Settings) -> Comparison:
         name="compile",
         title=title,
         unit="a connection",
-        entries=take_turns(contenders, settings.rounds),
+        entries=take_turns(contenders, settings.rounds, settings.turn),
         work=Work(memory=(population.nbytes + schedule.nbytes) / links),
         command=COMMAND,
     )

@@ -119,9 +119,12 @@ def _compare(name: str, settings: Settings) -> Comparison:
 
         contenders = [Contender("evonet", one_of_ours, parts=ours.seconds)]
         contenders += _neat_python(ini, task, size, warm_up, settings, closing)
+        if name == "xor-1000" and settings.peers.find("TensorNEAT"):
+            contenders.append(_tensorneat(size, settings))
         for _ in range(warm_up):
             ours.generation()
-        entries = take_turns(contenders, settings.rounds, TURN_SECONDS)
+        turn = settings.turn if settings.quick else TURN_SECONDS
+        entries = take_turns(contenders, settings.rounds, turn)
     population = ours.neat.ask()
     nodes, connections = population.sizes.mean(axis=0).tolist()
     schedule = build_schedule(population)
@@ -164,3 +167,16 @@ def _neat_python(
 
         found.append(Contender(name, generation, note, run.seconds))
     return found
+
+
+def _tensorneat(size: int, settings: Settings) -> Contender:
+    from evonet.bench.peers.tensorneat import TensorneatRun
+
+    settings.say("JAX compiles TensorNEAT, which takes a minute")
+    run = TensorneatRun(size, seed=1)
+
+    def generation() -> float:
+        run.generation()
+        return size
+
+    return Contender("TensorNEAT", generation, "made for GPUs, here on the processor")

@@ -38,7 +38,7 @@ class Fit:
 
     def at(self, x: float) -> float:
         """The cost at x."""
-        return self.factor * x**self.exponent
+        return self.factor * math.pow(x, self.exponent)
 
 
 def fit_power_law(x: Sequence[float], y: Sequence[float]) -> Fit:

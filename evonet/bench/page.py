@@ -3,36 +3,49 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from evonet.atomic_file import open_atomic
-from evonet.bench.charts import draw_bars, draw_growth
+from evonet.bench.charts import bar_length, draw_growth
 from evonet.bench.claims import check_claims, claims_table
 from evonet.bench.comparison import Comparison
 from evonet.bench.growth import Growth
 from evonet.bench.result import Bench
 from evonet.bench.suites import SUITES
-from evonet.bench.tables import as_html, comparison_table, digits, growth_table, percent
+from evonet.bench.tables import (
+    LIMIT_NAMES,
+    as_html,
+    digits,
+    duration,
+    growth_table,
+    percent,
+)
 from evonet.bench.terminal import about
+from evonet.bench.timing import Entry
 from evonet.report.markup import items, text
 from evonet.report.page import ASSETS
 
 STYLE = """
-.results { font-variant-numeric: tabular-nums; margin-top: 14px; }
-.results td, .results th { padding: 5px 10px; width: auto !important; }
-.results td:first-child { color: var(--ink); }
+.results { font-variant-numeric: tabular-nums; }
+.results td, .results th { padding: 6px 10px; width: auto !important; }
 .results .figure { text-align: right; white-space: nowrap; }
 .results .words { text-align: left; white-space: normal; }
+.results tr.wide td { white-space: normal; font-size: 12px; color: var(--soft); }
 .results td.words:last-child { color: var(--soft); font-size: 12.5px; }
-.label { fill: var(--ink); font-size: 12px; } .bar { fill: var(--hue); opacity: 0.85; }
+.results .who { width: 300px !important; } .results .who i { display: block; font-style: normal;
+  font-size: 12px; color: var(--faint); }
+.results .length { width: 34% !important; min-width: 120px; }
+.length i { display: block; height: 14px; border-radius: 4px; background: var(--hue);
+  opacity: 0.85; }
+.results .strong { font-weight: 600; }
+.label { fill: var(--ink); font-size: 12px; }
 .suite { margin-top: 34px; } .suite > h2 { font-size: 20px; margin-bottom: 2px; }
 .suite > p { margin: 0 0 12px; color: var(--soft); }
 .suite > .card { margin-bottom: 14px; }
-.pair { display: grid; grid-template-columns: minmax(0, 5fr) minmax(0, 6fr); gap: 10px 28px; align-items: center; }
-@media (max-width: 940px) { .pair { grid-template-columns: minmax(0, 1fr); } }
 .growths { display: grid; gap: 14px; grid-template-columns: repeat(2, minmax(0, 1fr)); }
 @media (max-width: 940px) { .growths { grid-template-columns: minmax(0, 1fr); } }
-.growths .card { margin: 0; }
+.growths .card { margin: 0; } .growths .results { font-size: 12.5px; margin-top: 18px; }
+.growths .results td, .growths .results th { padding: 4px 7px; white-space: normal; }
 code { font: 12.5px ui-monospace, SFMono-Regular, Menlo, monospace; background: var(--shade);
   border-radius: 6px; padding: 2px 6px; }
 """
@@ -123,18 +136,38 @@ def _suite(bench: Bench, name: str) -> Iterator[str]:
 
 def _comparison(comparison: Comparison, bench: Bench) -> str:
     limits = bench.limits.best()
-    best = comparison.shares(comparison.entries[0], limits)
-    reached = max(best.values(), default=0.0)
-    note = f"Time for {comparison.unit}."
-    if best:
-        note += f" {comparison.entries[0].name} reaches {percent(reached)} of its nearest limit."
+    first = comparison.entries[0]
+    shown = list(comparison.shares(first, limits))
+    reached = max(comparison.shares(first, limits).values(), default=0.0)
+    note = f"Time for {comparison.unit}, bars by its logarithm."
+    if shown:
+        note += f" {first.name} reaches {percent(reached)} of its nearest limit."
+    head = "".join(
+        f'<th class="figure">{text(title)}</th>'
+        for title in ("median", "best", "ratio", *(f"of {LIMIT_NAMES[name]}" for name in shown))
+    )
     return items(
         [
             f'<div class="card"><h2>{text(comparison.title)}</h2>',
-            f'<div class="pair"><div>{draw_bars(comparison)}</div>',
-            f"<div>{as_html(comparison_table(comparison, limits))}</div></div>",
-            f'<p class="note">{text(note)}</p></div>',
+            f'<table class="results"><tr><th class="words"></th><th></th>{head}</tr>',
+            *(_entry(comparison, entry, limits) for entry in comparison.entries),
+            f'</table><p class="note">{text(note)}</p></div>',
         ]
+    )
+
+
+def _entry(comparison: Comparison, entry: Entry, limits: Mapping[str, float]) -> str:
+    first = comparison.entries[0]
+    hue = "c1" if entry is first or entry.name.startswith("evonet") else "c2"
+    phases = " · ".join(f"{phase} {duration(spent)}" for phase, spent in entry.parts.items())
+    notes = "".join(f"<i>{text(note)}</i>" for note in (entry.note, phases) if note)
+    ratio = "1×" if entry is first else f"{digits(comparison.ratio(entry))}×"
+    figures = [duration(entry.timing.median), duration(entry.timing.best), ratio]
+    figures += [percent(share) for share in comparison.shares(entry, limits).values()]
+    cells = "".join(f'<td class="figure">{text(figure)}</td>' for figure in figures)
+    return (
+        f'<tr><td class="who words">{text(entry.name)}{notes}</td><td class="length {hue}">'
+        f'<i style="width:{100 * bar_length(comparison, entry):.1f}%"></i></td>{cells}</tr>'
     )
 
 

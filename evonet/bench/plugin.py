@@ -52,7 +52,7 @@ def _compare(settings: Settings) -> Comparison:
     rng = np.random.default_rng(3)
     x, y = rng.standard_normal((SAMPLES, 8)), rng.random((SAMPLES, 4))
     rows = list(zip(x.tolist(), y.tolist(), strict=True))
-    few = genomes[:NEAT_GENOMES]
+    few = genomes[: 10 if settings.quick else NEAT_GENOMES]
 
     def serial() -> float:
         import neat
@@ -75,7 +75,7 @@ def _compare(settings: Settings) -> Comparison:
 
             note = f"{settings.threads} processes"
             contenders.append(Contender("neat-python, ParallelEvaluator", parallel, note))
-        entries = take_turns(contenders, settings.rounds)
+        entries = take_turns(contenders, settings.rounds, settings.turn)
     schedule = build_schedule(population)
     return Comparison(
         name="plugin-evaluate",

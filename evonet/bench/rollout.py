@@ -96,7 +96,7 @@ def evolved_population(size: int, generations: int) -> Population:
     task = Control("cartpole", trials=0)
     bred = evolve(task, config, generations=generations, backend="cpu").neat.ask()
     steps = compile_network(bred, backend="cpu").rollout("cartpole", seed=SEED).steps[:, 0]
-    return bred[np.resize(np.flatnonzero(steps == STEPS), size)]
+    return bred[np.resize(np.flatnonzero(steps == STEPS), size).tolist()]
 
 
 def _compare(settings: Settings) -> Comparison:
@@ -106,7 +106,9 @@ def _compare(settings: Settings) -> Comparison:
     settings.say("CartPole beside others")
     population = evolved_population(size, 15)
     network = compile_network(population, backend="cpu", threads=settings.threads)
-    start = reset("cartpole", SEED, np.zeros(len(population)), np.dtype(np.float64))
+    start = reset("cartpole", SEED, np.zeros(len(population)), np.dtype(np.float64)).astype(
+        np.float64
+    )
 
     def fused(episodes: int) -> Callable[[], float]:
         return lambda: int(network.rollout("cartpole", seed=SEED, episodes=episodes).steps.sum())
@@ -132,7 +134,7 @@ def _compare(settings: Settings) -> Comparison:
         title=f"CartPole, {size:,} genomes of {nodes:.1f} live nodes and {links:.1f} links that "
         f"balance for {STEPS} steps",
         unit="a step",
-        entries=take_turns(contenders, settings.rounds),
+        entries=take_turns(contenders, settings.rounds, settings.turn),
         work=Work(fma=links, l1=4 * (nodes + links)),
         command=COMMAND,
     )

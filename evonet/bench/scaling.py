@@ -82,7 +82,7 @@ def _population(settings: Settings) -> Growth:
         contenders.append(Contender(str(size), _described_generation(run), parts=run.seconds))
         for _ in range(2):
             contenders[-1].run()
-    entries = take_turns(contenders, min(3, settings.rounds), 0.2)
+    entries = take_turns(contenders, min(3, settings.rounds), settings.turn)
     phases = {phase: [Timing((entry.parts[phase],)) for entry in entries] for phase in
               entries[0].parts}  # fmt: skip
     lines = [GrowthLine("whole generation", tuple(entry.timing for entry in entries))]
@@ -138,7 +138,7 @@ def _connections(settings: Settings) -> Growth:
             1, inputs, outputs, num_nodes=nodes, num_connections=size,
             activations=("sigmoid",), seed=size,
         )  # fmt: skip
-        population = one[np.zeros(genomes, np.int64)]
+        population = one[[0] * genomes]
         innovation = int(population.innovation.max()) + 1
         network = compile_network(population, backend="cpu", threads=settings.threads)
 
@@ -295,7 +295,7 @@ def _threads(settings: Settings) -> Growth:
         axis="threads",
         unit="the same work",
         x=tuple(counts),
-        lines=_times(list(steps.items()), settings.rounds, 0.1),
+        lines=_times(list(steps.items()), settings.rounds, settings.turn),
         expected=-1.0,
         if_flatter="every thread brings a cache of its own",
         if_steeper="some of the work, such as the plan of who mates with whom, runs on one thread, "

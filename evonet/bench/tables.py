@@ -167,7 +167,10 @@ def as_html(table: Table) -> str:
         [
             '<table class="results">',
             f"<thead><tr>{line(table.head, 'th')}</tr></thead>",
-            *(f"<tr>{line(row, 'td')}</tr>" for row in table.rows),
+            *(
+                f"<tr{' class=wide' if row[0] == 'bends' else ''}>{line(row, 'td')}</tr>"
+                for row in table.rows
+            ),
             "</table>",
         ]
     )

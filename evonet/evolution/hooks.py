@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
@@ -25,6 +25,7 @@ class Run:
         first_generation: The generation that is evaluated next.
         generations: How many there will be at most, those before a resumption included.
         resumed_from: The checkpoint that the run goes on from, or None.
+        spent: Seconds that describing generations and each callback took so far, by name.
     """
 
     task: Task
@@ -32,6 +33,7 @@ class Run:
     first_generation: int
     generations: int
     resumed_from: Path | None = None
+    spent: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,11 @@ class Callback:
 
     comes_last: ClassVar[bool] = False
 
+    @property
+    def name(self) -> str:
+        """What it is called where times are listed."""
+        return type(self).__name__
+
     def on_start(self, run: Run) -> None:
         """Is called before the first generation."""
 
@@ -86,6 +93,10 @@ class _Function(Callback):
 
     def __init__(self, function: Callable[[GenerationRecord], object]) -> None:
         self._function = function
+
+    @property
+    def name(self) -> str:
+        return getattr(self._function, "__name__", type(self._function).__name__)
 
     def on_generation(self, record: GenerationRecord) -> bool | None:
         return self._function(record) is True
