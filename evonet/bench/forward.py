@@ -19,8 +19,9 @@ from evonet.schedule import build_schedule
 from evonet.wording import counted
 
 COMMAND = "evonet bench forward"
-# neat-python gets some of the genomes and samples, enough to be timed, and is scaled.
-NEAT_GENOMES, NEAT_ROWS, PARALLEL_GENOMES, PARALLEL_ROWS = 20, 8, 50, 32
+# neat-python gets some of the genomes and samples, enough to be timed, and is scaled. A network
+# with thousands of connections takes it a tenth of a second to make.
+NEAT_GENOMES, NEAT_ROWS, PARALLEL_CONNECTIONS, PARALLEL_ROWS = 20, 8, 10_000, 32
 
 
 def run_forward(settings: Settings) -> Findings:
@@ -141,7 +142,7 @@ def _neat_python(
 ) -> list[Contender]:
     from evonet.bench.peers.neat_python import ParallelScores, neat_genomes, neat_networks
 
-    nets = neat_networks(population[:NEAT_GENOMES])
+    nets = neat_networks(population[: 4 if settings.quick else NEAT_GENOMES])
     rows = x[:NEAT_ROWS].tolist()
 
     def activate_all() -> float:
@@ -152,7 +153,8 @@ def _neat_python(
 
     found = [Contender("neat-python", activate_all, "one process")]
     if settings.threads > 1:
-        genomes, config = neat_genomes(population[: 10 if settings.quick else PARALLEL_GENOMES])
+        share = PARALLEL_CONNECTIONS * len(population) // population.num_connections
+        genomes, config = neat_genomes(population[: 4 if settings.quick else max(4, share)])
         zeros = [0.0] * population.num_outputs
         pairs = [(row, zeros) for row in x[:PARALLEL_ROWS].tolist()]
         scores = ParallelScores(pairs, 0.0, settings.threads)
@@ -192,7 +194,7 @@ def _compare_compiling(sizes: dict[str, int], settings: Settings) -> Comparison:
 
         from evonet.bench.peers.neat_python import neat_genomes
 
-        few = population[:NEAT_GENOMES]
+        few = population[: 4 if settings.quick else NEAT_GENOMES]
         genomes, config = neat_genomes(few)
 
         def create() -> float:

@@ -66,11 +66,6 @@ class Callback:
 
     comes_last: ClassVar[bool] = False
 
-    @property
-    def name(self) -> str:
-        """What it is called where times are listed."""
-        return type(self).__name__
-
     def on_start(self, run: Run) -> None:
         """Is called before the first generation."""
 
@@ -95,11 +90,18 @@ class _Function(Callback):
         self._function = function
 
     @property
-    def name(self) -> str:
+    def function_name(self) -> str:
         return getattr(self._function, "__name__", type(self._function).__name__)
 
     def on_generation(self, record: GenerationRecord) -> bool | None:
         return self._function(record) is True
+
+
+def name_of(callback: Callback) -> str:
+    """What a callback is called where times are listed."""
+    if isinstance(callback, _Function):
+        return callback.function_name
+    return type(callback).__name__
 
 
 def arrange(callbacks: Iterable[CallbackLike]) -> list[Callback]:

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from evonet import checkpoint
 from evonet.config import Config
 from evonet.errors import CheckpointError, OptionError
-from evonet.evolution.hooks import Callback, CallbackLike, Result, Run, arrange
+from evonet.evolution.hooks import Callback, CallbackLike, Result, Run, arrange, name_of
 from evonet.evolution.neat import NEAT, OnBadFitness
 from evonet.evolution.record import GenerationRecord, Seconds, describe_generation
 from evonet.gene_layout import real_type
@@ -108,7 +108,7 @@ def evolve(
         while not stopped and not neat.solved and _generations_done(neat) < limit:
             record = loop.run_generation()
             for hook in hooks:
-                with loop.timed(hook.name):
+                with loop.timed(name_of(hook)):
                     stopped |= hook.on_generation(record) is True
     return loop.result
 
@@ -157,7 +157,7 @@ class _Loop:
 
     def end(self, hook: Callback) -> None:
         result = self.result  # its clock stops before files are closed
-        with self.timed(hook.name):
+        with self.timed(name_of(hook)):
             hook.on_end(result)
 
     def run_generation(self) -> GenerationRecord:

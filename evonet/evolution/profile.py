@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from evonet.evolution.hooks import Callback, Result, Run
+from evonet.evolution.hooks import Callback, Result, Run, name_of
 from evonet.evolution.record import GenerationRecord, Seconds
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ class Profile(Callback):
         found.append(Phase("plan who mates", plan, "breed"))
         for name, total in self._run.spent.items():
             kind = "other" if name == "describe" else "callback"
-            if name != self.name:
+            if name != name_of(self):
                 found.append(Phase(name, total, kind))
         return found
 
