@@ -458,7 +458,7 @@ def test_numpy_takes_samples_of_each_genomes_own() -> None:
 
     _, network, _ = small_network("tanh")
     x = np.random.default_rng(2).standard_normal((5, 4, 3)).astype(np.float32)
-    found = NumpyNetworks(network.schedule, "tanh")(x)
+    found = NumpyNetworks(network.schedule, "tanh", own_inputs=True)(x)
     np.testing.assert_allclose(found, network(x), rtol=1e-4, atol=1e-5)
 
 
@@ -533,7 +533,7 @@ def test_evonet_is_measured_without_any_peer(nobody: Peers) -> None:
 
     settings = Settings(quick=True, rounds=1, threads=1, peers=nobody)
     found = run_forward(settings)
-    assert [entry.name for entry in found.comparisons[0].entries] == ["evonet", "NumPy, by levels"]
+    assert [entry.name for entry in found.comparisons[0].entries] == ["evonet", "NumPy"]
     (generation,) = run_generation(settings).comparisons
     assert [entry.name for entry in generation.entries] == ["evonet"]
     assert set(generation.entries[0].parts) == {"evaluate", "breed and speciate", "compile", "tell"}

@@ -117,7 +117,7 @@ def _array_peers(
 
     schedule = network.schedule
     found: list[tuple[str, Callable[[Any], object], str]] = [
-        ("NumPy, by levels", NumpyNetworks(schedule, activation), "dense, padded, BLAS")
+        ("NumPy", NumpyNetworks(schedule, activation), "the links of a level at once")
     ]
     if settings.peers.find("SciPy"):
         from evonet.bench.peers.scipy_networks import ScipyNetworks

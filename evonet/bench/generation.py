@@ -21,6 +21,8 @@ from evonet.tasks import Supervised, xor
 COMMAND = "evonet bench generation"
 # A single generation would measure cold caches, so a turn has several where they are short.
 TURN_SECONDS = 0.5
+# neat-python needs seconds for a generation of these.
+LONG, LONG_ROUNDS = ("xor-10000", "medium-1000"), 3
 
 
 class EvonetRun:
@@ -124,7 +126,8 @@ def _compare(name: str, settings: Settings) -> Comparison:
         for _ in range(warm_up):
             ours.generation()
         turn = settings.turn if settings.quick else TURN_SECONDS
-        entries = take_turns(contenders, settings.rounds, turn)
+        rounds = min(LONG_ROUNDS, settings.rounds) if name in LONG else settings.rounds
+        entries = take_turns(contenders, rounds, turn)
     population = ours.neat.ask()
     nodes, connections = population.sizes.mean(axis=0).tolist()
     schedule = build_schedule(population)
@@ -152,7 +155,7 @@ def _neat_python(
 
     found = []
     ways = [("neat-python", 1, "one process")]
-    if settings.threads > 1:
+    if settings.threads > 1 and size < 10_000:  # processes that are sent so many take forever
         note = f"{settings.threads} processes for evaluation"
         ways.append(("neat-python, ParallelEvaluator", settings.threads, note))
     for name, processes, note in ways:
