@@ -582,3 +582,20 @@ def test_every_other_benchmark_runs(suite: str, command_line: CommandLine) -> No
 
 def test_an_unknown_benchmark_is_a_usage_error(command_line: CommandLine) -> None:
     assert command_line("bench", "everything").status == 2
+
+
+def test_quick_figures_are_not_written_into_pages(
+    command_line: CommandLine, tmp_path: Path
+) -> None:
+    page = tmp_path / "speed.md"
+    page.write_text("# Speed")
+    done = command_line("bench", "forward", "--quick", "--write", page)
+    assert done.status == 2
+    assert "leave out --quick" in done.err
+    assert page.read_text() == "# Speed"
+
+
+def test_the_page_about_performance_has_a_place_for_everything() -> None:
+    page = (Path(__file__).parent.parent / "docs" / "performance.md").read_text()
+    for name in ("machine", *SUITES, "claims"):
+        assert page.count(f"<!-- bench {name} -->") == page.count(f"<!-- end {name} -->") == 1

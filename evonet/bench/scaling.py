@@ -173,7 +173,8 @@ def _connections(settings: Settings) -> Growth:
         expected=1.0,
         if_flatter="a call, a genome and a block of samples have costs of their own, or little "
         "work begins to be shared by threads",
-        if_steeper="values, genes or the tables that find them no longer fit into the caches",
+        if_steeper="values, genes or the tables that find them no longer fit into the caches, or "
+        "results lie in memory that the system has to clear first",
         command=COMMAND,
     )
 

@@ -48,6 +48,8 @@ def command(
     from evonet.bench.terminal import closing_text, findings_text
     from evonet.native import require_native
 
+    if quick and write is not None:
+        raise click.UsageError("--write wants figures that say something: leave out --quick.")
     silent = json == Path("-")
 
     def say(line: str) -> None:

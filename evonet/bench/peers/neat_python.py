@@ -8,7 +8,7 @@ import os
 import random
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -129,6 +129,7 @@ class NeatPythonRun:
         best: float,
         seed: int,
         processes: int = 1,
+        evaluate: Callable[[Any, Any], object] | None = None,
     ) -> None:
         """Makes the first generation.
 
@@ -139,6 +140,7 @@ class NeatPythonRun:
             best: The best fitness there is.
             seed: Of Python's random numbers.
             processes: More than 1 evaluates by ParallelEvaluator.
+            evaluate: Somebody else who gives genomes their fitness.
         """
         import neat
 
@@ -150,6 +152,7 @@ class NeatPythonRun:
         self._rows: Rows = list(zip(x.tolist(), y.tolist(), strict=True))
         self._perfect = best
         self._parallel = ParallelScores(self._rows, best, processes) if processes > 1 else None
+        self._other = evaluate or self._parallel
         p = self.population
         p.reproduction.reproduce = self._timed("reproduce", p.reproduction.reproduce)
         p.species.speciate = self._timed("speciate", p.species.speciate)
@@ -175,8 +178,8 @@ class NeatPythonRun:
     def _evaluate(self, genomes: list[tuple[int, Any]], config: Any) -> None:
         import neat
 
-        if self._parallel is not None:
-            self._parallel(genomes, config)
+        if self._other is not None:
+            self._other(genomes, config)
         else:
             for _, genome in genomes:
                 net = neat.nn.FeedForwardNetwork.create(genome, config)
