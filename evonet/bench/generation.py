@@ -13,6 +13,7 @@ from evonet.bench.comparison import Comparison, Findings, Settings, Work
 from evonet.bench.timing import Contender, take_turns
 from evonet.config import Config
 from evonet.evolution import NEAT
+from evonet.evolution.record import Seconds, describe_generation
 from evonet.network import compile as compile_network
 from evonet.resources import resource_folder
 from evonet.schedule import build_schedule
@@ -21,7 +22,10 @@ from evonet.tasks import Supervised, xor
 COMMAND = "evonet bench generation"
 # A single generation would measure cold caches, so a turn has several where they are short.
 TURN_SECONDS = 0.5
-# neat-python needs seconds for a generation of these.
+# About as many as neat-python gets through meanwhile.
+REPLAYED = 10
+NO_TIME = Seconds(ask=0.0, compile=0.0, evaluate=0.0, tell=0.0)
+# neat-python needs seconds for a generation of these, and longer where it sends them to processes.
 LONG, LONG_ROUNDS = ("xor-10000", "medium-1000"), 3
 
 
@@ -33,17 +37,43 @@ class EvonetRun:
         seconds: Time per phase, summed over all calls.
     """
 
-    def __init__(self, config: Config, task: Supervised, threads: int) -> None:
+    def __init__(
+        self, config: Config, task: Supervised, threads: int, describe: bool = False
+    ) -> None:
         """Makes the first generation.
 
         Args:
             config: All settings.
             task: What to evolve on.
             threads: To use.
+            describe: Whether to describe every generation, as `evolve` does.
         """
         self.neat = NEAT(config, seed=1, backend="cpu", threads=threads)
         self.seconds = dict.fromkeys(("evaluate", "breed and speciate", "compile", "tell"), 0.0)
+        if describe:
+            self.seconds["describe"] = 0.0
         self._task = task
+        self._start = self.neat.state
+
+    def warm_up(self, generations: int) -> None:
+        """Evolves for a while, to where `replay` begins."""
+        for _ in range(generations):
+            self.generation()
+        self._start = self.neat.state
+
+    def replay(self, generations: int) -> int:
+        """Evolves from where it was warmed up to, again and again the same.
+
+        A run that is a hundred times faster would otherwise be a hundred times as many generations
+        ahead, with genomes that have grown larger.
+
+        Returns:
+            How many genomes it has bred and evaluated.
+        """
+        self.neat.state = self._start
+        for _ in range(generations):
+            self.generation()
+        return generations * self.neat.config.neat.pop_size
 
     def generation(self) -> None:
         """Asks, evaluates and tells once."""
@@ -56,9 +86,13 @@ class EvonetRun:
         times.append(time.perf_counter())
         self.neat.tell(fitness)
         times.append(time.perf_counter())
-        phases = ("breed and speciate", "compile", "evaluate", "tell")
+        if "describe" in self.seconds:
+            describe_generation(self.neat, 0, NO_TIME)
+        times.append(time.perf_counter())
+        phases = ("breed and speciate", "compile", "evaluate", "tell", "describe")
         for phase, spent in zip(phases, np.diff(times).tolist(), strict=True):
-            self.seconds[phase] += spent
+            if phase in self.seconds:
+                self.seconds[phase] += spent
 
 
 def run_generation(settings: Settings) -> Findings:
@@ -98,7 +132,7 @@ def workload(name: str) -> tuple[str, Supervised, int]:
             "compatibility_threshold = 3.0": "compatibility_threshold = 6.0",
         }
         rng = np.random.default_rng(3)
-        task, warm_up = Supervised(rng.standard_normal((32, 8)), rng.random((32, 4))), 2
+        task, warm_up = Supervised(rng.standard_normal((32, 8)), rng.random((32, 4))), 1
     for old, new in changes.items():
         assert old in text, old
         text = text.replace(old, new)
@@ -113,18 +147,13 @@ def _compare(name: str, settings: Settings) -> Comparison:
         ini = Path(folder) / "config.ini"
         ini.write_text(text)
         ours = EvonetRun(Config.load(ini), task, settings.threads)
+        ours.warm_up(warm_up)
         size = ours.neat.config.neat.pop_size
-
-        def one_of_ours() -> float:
-            ours.generation()
-            return size
-
-        contenders = [Contender("evonet", one_of_ours, parts=ours.seconds)]
-        contenders += _neat_python(ini, task, size, warm_up, settings, closing)
+        contenders = [Contender("evonet", lambda: ours.replay(REPLAYED), parts=ours.seconds)]
+        processes = 1 if name in LONG else settings.threads
+        contenders += _neat_python(ini, task, size, warm_up, processes, settings, closing)
         if name == "xor-1000" and settings.peers.find("TensorNEAT"):
             contenders.append(_tensorneat(size, settings))
-        for _ in range(warm_up):
-            ours.generation()
         turn = settings.turn if settings.quick else TURN_SECONDS
         rounds = min(LONG_ROUNDS, settings.rounds) if name in LONG else settings.rounds
         entries = take_turns(contenders, rounds, turn)
@@ -147,7 +176,13 @@ def _compare(name: str, settings: Settings) -> Comparison:
 
 
 def _neat_python(
-    ini: Path, task: Supervised, size: int, warm_up: int, settings: Settings, closing: ExitStack
+    ini: Path,
+    task: Supervised,
+    size: int,
+    warm_up: int,
+    processes: int,
+    settings: Settings,
+    closing: ExitStack,
 ) -> list[Contender]:
     if not settings.peers.find("neat-python"):
         return []
@@ -155,11 +190,11 @@ def _neat_python(
 
     found = []
     ways = [("neat-python", 1, "one process")]
-    if settings.threads > 1 and size < 10_000:  # processes that are sent so many take forever
-        note = f"{settings.threads} processes for evaluation"
-        ways.append(("neat-python, ParallelEvaluator", settings.threads, note))
-    for name, processes, note in ways:
-        run = NeatPythonRun(ini, task.x, task.y, task.best, seed=1, processes=processes)
+    if processes > 1:
+        note = f"{processes} processes for evaluation"
+        ways.append(("neat-python, ParallelEvaluator", processes, note))
+    for name, count, note in ways:
+        run = NeatPythonRun(ini, task.x, task.y, task.best, seed=1, processes=count)
         closing.callback(run.close)
         for _ in range(warm_up):
             run.generation()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -14,7 +13,6 @@ from evonet.bench.layered import layered_population
 from evonet.bench.timing import Contender, Timing, take_turns
 from evonet.config import Config
 from evonet.evolution.engine import NativeEngine
-from evonet.evolution.record import Seconds, describe_generation
 from evonet.evolution.rules import distance_rules, genome_rules
 from evonet.network import compile as compile_network
 from evonet.population import Population
@@ -23,6 +21,8 @@ from evonet.schedule import build_schedule
 from evonet.tasks import xor
 
 COMMAND = "evonet bench scaling"
+# Generations in a row.
+REPLAYED = 2
 
 
 def run_scaling(settings: Settings) -> Findings:
@@ -77,11 +77,14 @@ def _population(settings: Settings) -> Growth:
             config.replace({"neat.pop_size": size, "neat.no_fitness_termination": True}),
             xor(),
             settings.threads,
+            describe=True,
         )
-        run.seconds["describe"] = 0.0
-        contenders.append(Contender(str(size), _described_generation(run), parts=run.seconds))
-        for _ in range(2):
-            contenders[-1].run()
+        run.warm_up(2)
+
+        def generations(run: EvonetRun = run, size: int = size) -> float:
+            return run.replay(REPLAYED) / size
+
+        contenders.append(Contender(str(size), generations, parts=run.seconds))
     entries = take_turns(contenders, min(3, settings.rounds), settings.turn)
     phases = {phase: [Timing((entry.parts[phase],)) for entry in entries] for phase in
               entries[0].parts}  # fmt: skip
@@ -100,19 +103,6 @@ def _population(settings: Settings) -> Growth:
         "compared with",
         command=COMMAND,
     )
-
-
-def _described_generation(run: EvonetRun) -> Callable[[], float]:
-    none = Seconds(ask=0.0, compile=0.0, evaluate=0.0, tell=0.0)
-
-    def generation() -> float:
-        run.generation()
-        begin = time.perf_counter()
-        describe_generation(run.neat, 0, none)
-        run.seconds["describe"] += time.perf_counter() - begin
-        return 1
-
-    return generation
 
 
 def _connections(settings: Settings) -> Growth:
@@ -277,16 +267,15 @@ def _threads(settings: Settings) -> Growth:
         {"neat.pop_size": 10 * genomes, "neat.no_fitness_termination": True}
     )
     steps: dict[str, list[Callable[[], object]]] = {
-        "forward": [], "compile": [], "generation of XOR": [], "rollouts of CartPole": []
+        "forward": [], "compile": [], "generations of XOR": [], "rollouts of CartPole": []
     }  # fmt: skip
     for count in counts:
         network = compile_network(population, backend="cpu", threads=count)
         run = EvonetRun(config, xor(), count)
-        for _ in range(5):
-            run.generation()
+        run.warm_up(5)
         steps["forward"].append(lambda network=network: network(x))  # type: ignore[misc]
         steps["compile"].append(lambda count=count: build_schedule(population, threads=count))  # type: ignore[misc]
-        steps["generation of XOR"].append(run.generation)
+        steps["generations of XOR"].append(lambda run=run: run.replay(REPLAYED))  # type: ignore[misc]
         steps["rollouts of CartPole"].append(
             lambda network=network: network.rollout("cartpole", episodes=5, seed=7)  # type: ignore[misc]
         )
