@@ -209,6 +209,24 @@ def test_contenders_take_turns_and_are_timed_per_unit(clock: Callable[[float], N
     assert a.parts == {"phase": 0.125}  # the warm-up is forgotten
 
 
+def test_generations_are_replayed_bit_by_bit() -> None:
+    from evonet.bench.generation import EvonetRun
+    from evonet.tasks import xor
+
+    config = evonet.Config.from_dict({"neat": {"pop_size": 40, "no_fitness_termination": True}})
+    config = config.replace({"genome.num_inputs": 2, "genome.num_outputs": 1})
+    run = EvonetRun(config, xor(), threads=1, describe=True)
+    run.warm_up(2)
+    assert run.replay(3) == 120
+    first = run.neat.state
+    run.replay(3)
+    again = run.neat.state
+    assert first is not again
+    assert first.population == again.population
+    assert first.generation == again.generation == 4
+    assert min(run.seconds.values()) > 0
+
+
 def test_best_and_median_are_of_rounds() -> None:
     assert timed(3.0, 1.0, 2.0).best == 1.0
     assert timed(3.0, 1.0, 2.5).median == 2.5
@@ -565,7 +583,7 @@ def test_the_command_times_the_forward_pass(tmp_path: Path) -> None:
     found = json.loads(done.stdout)
     assert found["quick"]
     assert found["claims"] == []
-    assert found["command"].startswith("evonet bench forward --quick")
+    assert found["command"] == "evonet bench forward --quick --rounds 1"
     names = [entry["name"] for entry in found["comparisons"][0]["entries"]]
     assert names[0] == "evonet"
     assert "neat-python" in names

@@ -16,8 +16,9 @@ from evonet.evolution.exact_sum import FEW, exact_sum
 
 @pytest.fixture(autouse=True)
 def whole_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Even short arrays are added as wholes."""
+    """Even short arrays are added as wholes, in pieces."""
     monkeypatch.setattr(module, "FEW", 1)
+    monkeypatch.setattr(module, "PIECE", 7)
 
 
 numbers = st.floats(-1e300, 1e300, allow_subnormal=True)

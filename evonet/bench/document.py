@@ -94,7 +94,7 @@ def _suite(bench: Bench, name: str, folder: Path, plots: dict[Path, str]) -> Ite
     for comparison in bench.findings.comparisons:
         if comparison.command != command:
             continue
-        yield f"**{_sentence(comparison.title)}**; time for {comparison.unit}. `{command}`"
+        yield f"**{comparison.title}**; time for {comparison.unit}. `{command}`"
         yield ""
         if comparison.name in PLOTTED:
             drawing = alone(draw_bars(comparison), comparison.title, bars_height(comparison))
@@ -121,7 +121,3 @@ def _plot(
     plots[file] = drawing
     yield f"![{title}]({folder.name}/{file.name})"
     yield ""
-
-
-def _sentence(title: str) -> str:
-    return title[:1].upper() + title[1:]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -68,15 +67,20 @@ def command(
         say=say,
     )
     names = SUITES if suite == "all" else (suite,)
-    bench = run_suites(names, settings, _command_line(), show)
+    bench = run_suites(names, settings, _command_line(suite, quick, rounds, threads), show)
     if not silent:
         click.echo("\n\n".join(closing_text(bench)))
     for file in _write(bench, json, html, write):
         click.echo(f"{file} is written", err=True)
 
 
-def _command_line() -> str:
-    return " ".join(["evonet", *sys.argv[1:]]) if sys.argv[1:2] == ["bench"] else "evonet bench"
+def _command_line(suite: str, quick: bool, rounds: int | None, threads: int) -> str:
+    """What repeats the measurement, wherever its results went."""
+    parts = ["evonet bench", suite]
+    parts += ["--quick"] if quick else []
+    parts += [f"--rounds {rounds}"] if rounds else []
+    parts += [f"--threads {threads}"] if threads else []
+    return " ".join(parts)
 
 
 def _write(bench: object, json: Path | None, html: Path | None, page: Path | None) -> list[Path]:

@@ -12,6 +12,8 @@ import numpy.typing as npt
 FEW: Final = 2000
 # Bits that are added at a time: 2^33 numbers of so many fit into 64.
 BITS: Final = 30
+# Numbers that are added at a time, few enough to stay in a cache.
+PIECE: Final = 1 << 14
 
 
 def exact_sum(values: npt.NDArray[np.float64]) -> float:
@@ -28,14 +30,25 @@ def exact_sum(values: npt.NDArray[np.float64]) -> float:
     """
     if len(values) < FEW:
         return math.fsum(values.tolist())
-    unit = math.frexp(float(np.abs(values).max()))[1]  # all are below 2^unit
-    rest, total = values, 0
+    most = math.frexp(float(np.abs(values).max()))[1]  # all are below 2^most
+    total, unit = 0, most
+    for begin in range(0, len(values), PIECE):
+        part, finer = _add_bits(values[begin : begin + PIECE], most)
+        if finer < unit:
+            total, unit = total << (unit - finer), finer
+        total += part << (finer - unit)
+    return float(total << unit) if unit >= 0 else total / (1 << -unit)
+
+
+def _add_bits(rest: npt.NDArray[np.float64], unit: int) -> tuple[int, int]:
+    """The exact sum of numbers below 2^unit: so many times 2 to the power of the second."""
+    total = 0
     while rest.any():
         unit -= BITS
         leading = np.trunc(_shifted(rest, -unit))
         total = (total << BITS) + int(leading.astype(np.int64).sum())
         rest = rest - _shifted(leading, unit)
-    return float(total << unit) if unit >= 0 else total / (1 << -unit)
+    return total, unit
 
 
 def _shifted(values: npt.NDArray[np.float64], bits: int) -> npt.NDArray[np.float64]:
