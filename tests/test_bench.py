@@ -503,6 +503,21 @@ def test_neat_python_computes_what_evonet_does() -> None:
     np.testing.assert_allclose(found, network(x), rtol=1e-4, atol=1e-5)
 
 
+def test_processes_score_as_one_does_and_end_at_once() -> None:
+    from evonet.bench.peers.neat_python import ParallelScores, neat_genomes, neat_networks, score
+
+    population, _, x = small_network("sigmoid")
+    rows = [(row, [0.5, 0.5]) for row in x.tolist()]
+    genomes, config = neat_genomes(population)
+    scores = ParallelScores(rows, 4.0, 2)
+    try:
+        scores(genomes, config)
+    finally:
+        scores.close()
+    expected = [score(net, rows, 4.0) for net in neat_networks(population)]
+    assert [genome.fitness for _, genome in genomes] == expected
+
+
 def test_cartpole_in_numpy_and_in_python_are_the_same_game() -> None:
     from evonet.bench.peers.cartpole import play_alone, play_together
 

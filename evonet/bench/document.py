@@ -97,7 +97,8 @@ def _suite(bench: Bench, name: str, folder: Path, plots: dict[Path, str]) -> Ite
         yield f"**{comparison.title}**; time for {comparison.unit}. `{command}`"
         yield ""
         if comparison.name in PLOTTED:
-            drawing = alone(draw_bars(comparison), comparison.title, bars_height(comparison))
+            said = f"Time for {comparison.unit}, and how many times as long"
+            drawing = alone(draw_bars(comparison), said, bars_height(comparison))
             yield from _plot(folder, comparison.name, comparison.title, drawing, plots)
         yield as_markdown(comparison_table(comparison, limits))
         yield ""

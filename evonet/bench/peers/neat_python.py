@@ -6,6 +6,7 @@ import contextlib
 import io
 import os
 import random
+import signal
 import time
 import warnings
 from collections.abc import Callable, Sequence
@@ -70,6 +71,7 @@ _worker: dict[str, Any] = {}
 
 
 def _set_worker(rows: Rows, perfect: float) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, who ends its workers
     _worker.update(rows=rows, perfect=perfect)
 
 
@@ -105,12 +107,9 @@ class ParallelScores:
             self._evaluator.evaluate(genomes, config)
 
     def close(self) -> None:
-        """Ends the processes."""
-        if hasattr(self._evaluator, "close"):
-            self._evaluator.close()
-        else:  # 1.x leaves that to the garbage collector
-            self._evaluator.pool.close()
-            self._evaluator.pool.join()
+        """Ends the processes, whatever they are still at."""
+        self._evaluator.pool.terminate()
+        self._evaluator.pool.join()
 
 
 class NeatPythonRun:
