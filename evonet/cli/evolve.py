@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from evonet.cli.options import generations, quiet, where_to_run
+from evonet.cli.options import generations, profile, quiet, where_to_run
 
 
 @click.command()
@@ -21,6 +21,7 @@ from evonet.cli.options import generations, quiet, where_to_run
     type=click.Path(path_type=Path),
     help="The folder of this run. [default: runs/TASK-001, -002, ...]",
 )
+@profile
 @quiet
 def command(
     task_or_config: str,
@@ -31,6 +32,7 @@ def command(
     threads: int | None,
     episodes: int | None,
     out: Path | None,
+    profile: bool,
     quiet: bool,
 ) -> int:
     """Evolve networks on TASK_OR_TOML until it is solved.
@@ -59,7 +61,7 @@ def command(
         },
     )
     home = next_folder(Path("runs"), settings.name) if out is None else RunFolder(out)
-    watch = Watch(home, settings.name, settings.task, quiet)
+    watch = Watch(home, settings.name, settings.task, quiet, profile)
 
     def run() -> Result:
         try:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from evonet.evolution.exact_sum import exact_sum
 from evonet.evolution.neat import NEAT
 from evonet.evolution.species import survivors_of_stagnation
 
@@ -183,9 +184,10 @@ def mean_and_deviation(values: npt.NDArray[np.float64]) -> tuple[float, float]:
         values: [P] finite, at least one. Scaled by a power of two, so no sum overflows.
     """
     scale = math.frexp(float(np.abs(values).max()))[1]
-    scaled = [math.ldexp(value, -scale) for value in values.tolist()]
-    mean = math.fsum(scaled) / len(scaled)
-    variance = math.fsum((value - mean) ** 2 for value in scaled) / len(scaled)
+    scaled = np.ldexp(values, -scale)
+    mean = exact_sum(scaled) / len(scaled)
+    off = scaled - mean
+    variance = exact_sum(off * off) / len(scaled)
     return _unscale(mean, scale), _unscale(math.sqrt(variance), scale)
 
 
