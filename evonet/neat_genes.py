@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from evonet.errors import GenomeError, OptionError, UnknownFunctionError, did_you_mean
 from evonet.functions import ACTIVATION_IDS, AGGREGATION_IDS
-from evonet.gene_layout import GeneArrays, Int64Array, RealType, owner_of, starts_of
+from evonet.gene_layout import ARRAYS, GeneArrays, Int64Array, RealType, owner_of, starts_of
+from evonet.native import load_native
 
 # neat-python has no types, so its objects are Any here.
 NeatGenome: TypeAlias = Any
@@ -82,6 +83,9 @@ def arrays_from_neat(
 ) -> GeneArrays:
     """Packs gene objects by reading their attributes.
 
+    The compiled extension reads ordinary genomes; the rest of this module reads all others, and
+    everything where there is no extension, to the same arrays.
+
     Args:
         ids: What messages call the genomes, [P].
         genomes: neat-python genomes, [P].
@@ -92,11 +96,27 @@ def arrays_from_neat(
         GenomeError: A gene lacks an attribute, or it is not a number.
     """
     try:
-        arrays = {**_read_nodes(genomes, dtype), **_read_connections(genomes, dtype)}
+        arrays = _read_natively(genomes, dtype)
+        if arrays is None:
+            arrays = {**_read_nodes(genomes, dtype), **_read_connections(genomes, dtype)}
         return cast(GeneArrays, arrays)
     except (AttributeError, KeyError, TypeError, ValueError, OverflowError):
         explain_genes(ids, genomes)
         raise
+
+
+def _read_natively(
+    genomes: Sequence[NeatGenome], dtype: RealType
+) -> dict[str, NDArray[Any]] | None:
+    native = load_native()
+    packed = native and native.pack_neat(list(genomes), ACTIVATION_IDS, AGGREGATION_IDS)
+    if packed is None:
+        return None
+    with np.errstate(over="ignore", under="ignore"):  # The validation finds what overflowed.
+        return {
+            name: packed[name].astype(dtype if kind == "real" else kind, copy=False)
+            for name, kind in ARRAYS.items()
+        }
 
 
 def _read_nodes(genomes: Sequence[NeatGenome], dtype: RealType) -> dict[str, NDArray[Any]]:

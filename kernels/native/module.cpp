@@ -351,4 +351,6 @@ NB_MODULE(_native, m) {
   bind_forward<double>(m, "Forward64");
   bind_evolution(m);
   bind_rollout(m);
+  bind_pack_neat(m);
+  bind_neat_network(m);
 }

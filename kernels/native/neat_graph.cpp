@@ -1,0 +1,234 @@
+#include "native/neat_graph.h"
+
+#include <algorithm>
+
+#include "native/python_reading.h"
+
+namespace evonet {
+
+namespace {
+
+// Numbers keys 0, 1, ... in the order of their first appearance, by open addressing.
+class KeyNumbers {
+ public:
+  explicit KeyNumbers(size_t expected) { grow(2 * expected + 8); }
+
+  int32_t operator()(int64_t key) {
+    if (2 * (keys_.size() + 1) > slots_.size()) grow(2 * slots_.size());
+    size_t s = home(key);
+    while (slots_[s] >= 0) {
+      if (keys_[slots_[s]] == key) return slots_[s];
+      s = (s + 1) & (slots_.size() - 1);
+    }
+    slots_[s] = static_cast<int32_t>(keys_.size());
+    keys_.push_back(key);
+    return slots_[s];
+  }
+
+  int64_t key(int32_t number) const { return keys_[number]; }
+  int32_t size() const { return static_cast<int32_t>(keys_.size()); }
+
+ private:
+  size_t home(int64_t key) const {
+    const uint64_t mixed = static_cast<uint64_t>(key) * 0x9E3779B97F4A7C15ull;
+    return static_cast<size_t>(mixed >> 32) & (slots_.size() - 1);
+  }
+
+  void grow(size_t wanted) {
+    size_t size = 16;
+    while (size < wanted) size *= 2;
+    slots_.assign(size, -1);
+    for (int32_t i = 0; i < this->size(); ++i) {
+      size_t s = home(keys_[i]);
+      while (slots_[s] >= 0) s = (s + 1) & (size - 1);
+      slots_[s] = i;
+    }
+  }
+
+  std::vector<int64_t> keys_;
+  std::vector<int32_t> slots_;
+};
+
+struct Link {
+  int32_t source, target;
+  bool enabled;
+  nb::object gene;
+};
+
+// Links grouped by target, those of a target in the genome's order.
+struct InLinks {
+  std::vector<int32_t> start, link;
+
+  template <class Wanted>
+  InLinks(const std::vector<Link>& links, int32_t num_keys, Wanted wanted) : start(num_keys + 1) {
+    for (const Link& l : links) start[l.target + 1] += wanted(l);
+    for (int32_t i = 0; i < num_keys; ++i) start[i + 1] += start[i];
+    link.resize(start[num_keys]);
+    std::vector<int32_t> next(start.begin(), start.end() - 1);
+    for (size_t i = 0; i < links.size(); ++i) {
+      if (wanted(links[i])) link[next[links[i].target]++] = static_cast<int32_t>(i);
+    }
+  }
+
+  template <class Visit>
+  void each(int32_t target, Visit visit) const {
+    for (int32_t i = start[target]; i < start[target + 1]; ++i) visit(link[i]);
+  }
+
+  int32_t count(int32_t target) const { return start[target + 1] - start[target]; }
+};
+
+class Reader {
+ public:
+  Reader(PyObject* connections, const std::vector<int64_t>& inputs,
+         const std::vector<int64_t>& outputs)
+      : numbers_(static_cast<size_t>(PyDict_GET_SIZE(connections)) + inputs.size() +
+                 outputs.size()),
+        num_inputs_(static_cast<int32_t>(inputs.size())) {
+    for (int64_t key : inputs) numbers_(key);
+    for (int64_t key : outputs) outputs_.push_back(numbers_(key));
+    Names names;
+    PyObject* enabled = names("enabled");
+    links_.reserve(PyDict_GET_SIZE(connections));
+    each_entry(connections, [&](PyObject* key, PyObject* gene) {
+      const auto [source, target] = read_ends(key);
+      const int32_t from = numbers_(source), to = numbers_(target);
+      links_.push_back({from, to, read_truth(attribute(gene, enabled)), nb::borrow(gene)});
+    });
+  }
+
+  NeatGraph feed_forward() {
+    const auto is_enabled = [](const Link& l) { return l.enabled; };
+    const InLinks in(links_, numbers_.size(), is_enabled);
+    const std::vector<char> required = find_required(in);
+    const std::vector<int32_t> order = order_by_level(in, required);
+    for (int32_t node : order) add_node(node, in);
+    return std::move(graph_);
+  }
+
+  NeatGraph recurrent() {
+    const std::vector<char> required = find_required_by_all();
+    const auto is_kept = [&](const Link& l) {
+      return l.enabled && (required[l.target] || required[l.source]);
+    };
+    const InLinks in(links_, numbers_.size(), is_kept);
+    std::vector<char> added(numbers_.size());
+    for (const Link& l : links_) {
+      if (is_kept(l) && !added[l.target]) {
+        added[l.target] = true;
+        add_node(l.target, in);
+      }
+    }
+    return std::move(graph_);
+  }
+
+  NeatGraph spiking() {
+    const std::vector<char> required = find_required_by_all();
+    const auto is_kept = [&](const Link& l) {
+      return l.enabled && required[l.target] && (required[l.source] || is_input(l.source));
+    };
+    const InLinks in(links_, numbers_.size(), is_kept);
+    for (int32_t node = 0; node < numbers_.size(); ++node) {
+      if (required[node]) add_node(node, in);
+    }
+    return std::move(graph_);
+  }
+
+ private:
+  bool is_input(int32_t number) const { return number < num_inputs_; }
+
+  std::vector<char> find_required_by_all() const {
+    return find_required(InLinks(links_, numbers_.size(), [](const Link&) { return true; }));
+  }
+
+  // What outputs depend on, and the outputs themselves.
+  std::vector<char> find_required(const InLinks& in) const {
+    std::vector<char> required(numbers_.size());
+    std::vector<int32_t> open = outputs_;
+    for (int32_t node : open) required[node] = true;
+    while (!open.empty()) {
+      const int32_t node = open.back();
+      open.pop_back();
+      in.each(node, [&](int32_t i) {
+        const int32_t source = links_[i].source;
+        if (!is_input(source) && !required[source]) {
+          required[source] = true;
+          open.push_back(source);
+        }
+      });
+    }
+    return required;
+  }
+
+  // Required nodes by (longest path from an input, key). Those on or behind a cycle never become
+  // ready and are left out; nodes without links come first.
+  std::vector<int32_t> order_by_level(const InLinks& in, const std::vector<char>& required) const {
+    const int32_t count = numbers_.size();
+    std::vector<int32_t> waiting(count), level(count), order;
+    std::vector<int32_t> out_start(count + 1), out;
+    for (int32_t node = 0; node < count; ++node) {
+      if (!required[node]) continue;
+      in.each(node, [&](int32_t i) {
+        if (!is_input(links_[i].source)) ++waiting[node], ++out_start[links_[i].source + 1];
+      });
+      level[node] = in.count(node) > 0;
+      if (waiting[node] == 0) order.push_back(node);
+    }
+    for (int32_t i = 0; i < count; ++i) out_start[i + 1] += out_start[i];
+    out.resize(out_start[count]);
+    std::vector<int32_t> next(out_start.begin(), out_start.end() - 1);
+    for (int32_t node = 0; node < count; ++node) {
+      if (!required[node]) continue;
+      in.each(node, [&](int32_t i) {
+        const int32_t source = links_[i].source;
+        if (!is_input(source)) out[next[source]++] = node;
+      });
+    }
+    for (size_t i = 0; i < order.size(); ++i) {
+      const int32_t source = order[i];
+      for (int32_t j = out_start[source]; j < out_start[source + 1]; ++j) {
+        level[out[j]] = std::max(level[out[j]], level[source] + 1);
+        if (--waiting[out[j]] == 0) order.push_back(out[j]);
+      }
+    }
+    std::sort(order.begin(), order.end(), [&](int32_t a, int32_t b) {
+      return level[a] != level[b] ? level[a] < level[b] : numbers_.key(a) < numbers_.key(b);
+    });
+    return order;
+  }
+
+  void add_node(int32_t node, const InLinks& in) {
+    const auto begin = static_cast<int64_t>(graph_.link_source.size());
+    in.each(node, [&](int32_t i) {
+      graph_.link_source.push_back(numbers_.key(links_[i].source));
+      graph_.link_weight.push_back(read_real(attribute(links_[i].gene.ptr(), weight_name_)));
+    });
+    const auto end = static_cast<int64_t>(graph_.link_source.size());
+    graph_.nodes.push_back({numbers_.key(node), begin, end});
+  }
+
+  Names names_;
+  PyObject* weight_name_ = names_("weight");
+  KeyNumbers numbers_;
+  int32_t num_inputs_;
+  std::vector<int32_t> outputs_;
+  std::vector<Link> links_;
+  NeatGraph graph_;
+};
+
+}  // namespace
+
+NeatGraph read_graph(NeatKind kind, PyObject* connections, const std::vector<int64_t>& inputs,
+                     const std::vector<int64_t>& outputs) {
+  Reader reader(connections, inputs, outputs);
+  switch (kind) {
+    case NeatKind::kFeedForward:
+      return reader.feed_forward();
+    case NeatKind::kRecurrent:
+      return reader.recurrent();
+    default:
+      return reader.spiking();
+  }
+}
+
+}  // namespace evonet
