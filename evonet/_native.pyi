@@ -23,6 +23,7 @@ def compile_schedule(
     weight: NDArray[Any],
     enabled: NDArray[np.bool_],
     rank: NDArray[np.int32],
+    wiring: int,
     threads: int,
 ) -> tuple[dict[str, NDArray[Any]], int]: ...
 def pack_units(
@@ -168,25 +169,15 @@ class Control64:
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]: ...
 
 class Forward32:
-    def __init__(
-        self,
-        num_inputs: int,
-        num_outputs: int,
-        node_start: NDArray[np.int64],
-        bias: NDArray[np.float32],
-        response: NDArray[np.float32],
-        activation: NDArray[np.uint8],
-        aggregation: NDArray[np.uint8],
-        edge_start: NDArray[np.int64],
-        source: NDArray[np.int32],
-        weight: NDArray[np.float32],
-        level_start: NDArray[np.int64],
-        level_end: NDArray[np.int32],
-        output_slot: NDArray[np.int32],
-        threads: int,
-        simd: str,
-    ) -> None: ...
+    def __init__(self, schedule: Schedule, threads: int, simd: str) -> None: ...
     def __call__(self, x: NDArray[np.float32], y: NDArray[np.float32]) -> None: ...
+    def step(
+        self,
+        x: NDArray[np.float32],
+        y: NDArray[np.float32],
+        state: NDArray[np.float32],
+        next_state: NDArray[np.float32],
+    ) -> None: ...
     def loss(
         self,
         x: NDArray[np.float32],
@@ -196,25 +187,15 @@ class Forward32:
     ) -> None: ...
 
 class Forward64:
-    def __init__(
-        self,
-        num_inputs: int,
-        num_outputs: int,
-        node_start: NDArray[np.int64],
-        bias: NDArray[np.float64],
-        response: NDArray[np.float64],
-        activation: NDArray[np.uint8],
-        aggregation: NDArray[np.uint8],
-        edge_start: NDArray[np.int64],
-        source: NDArray[np.int32],
-        weight: NDArray[np.float64],
-        level_start: NDArray[np.int64],
-        level_end: NDArray[np.int32],
-        output_slot: NDArray[np.int32],
-        threads: int,
-        simd: str,
-    ) -> None: ...
+    def __init__(self, schedule: Schedule, threads: int, simd: str) -> None: ...
     def __call__(self, x: NDArray[np.float64], y: NDArray[np.float64]) -> None: ...
+    def step(
+        self,
+        x: NDArray[np.float64],
+        y: NDArray[np.float64],
+        state: NDArray[np.float64],
+        next_state: NDArray[np.float64],
+    ) -> None: ...
     def loss(
         self,
         x: NDArray[np.float64],

@@ -25,7 +25,7 @@ from evonet.config import Config
 from evonet.errors import EvonetError, FileFormatError, OptionError, check_option
 from evonet.evolution.neat import Best
 from evonet.gene_layout import RealType
-from evonet.network import KINDS
+from evonet.kinds import KIND_NAMES
 from evonet.population import Population
 
 Document: TypeAlias = dict[str, Any]
@@ -84,7 +84,7 @@ def save_champion(
         OptionError: There is not exactly one genome, or an argument is out of range.
         OSError: The disk or the folder does not take it.
     """
-    check_option("kind", kind, KINDS)
+    check_option("kind", kind, KIND_NAMES)
     best = champion if isinstance(champion, Best) else None
     genome = champion.genome if isinstance(champion, Best) else champion
     if not isinstance(genome, Population) or len(genome) != 1:

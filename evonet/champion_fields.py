@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias
 from evonet.config.messages import show
 from evonet.errors import FileFormatError
 from evonet.gene_layout import LARGEST_KEY, MOST_PINS
-from evonet.network import KINDS
+from evonet.kinds import KIND_NAMES
 
 FORMAT: Final = "evonet.champion"
 VERSION: Final = 1
@@ -93,7 +93,7 @@ KEY: Final = _whole(-MOST_PINS, LARGEST_KEY)
 FIELDS: Final[dict[str, Rule]] = {
     "format": _one_of(FORMAT),
     "version": _whole(1, VERSION),
-    "kind": _one_of(*KINDS),
+    "kind": _one_of(*KIND_NAMES),
     "num_inputs": _whole(0, MOST_PINS),
     "num_outputs": _whole(0, MOST_PINS),
     "dtype": _one_of("float32", "float64"),

@@ -9,17 +9,16 @@ import numpy as np
 import numpy.typing as npt
 
 from evonet.backends import MAPPINGS, DeviceForward, Loss, Mapping, resolve_backend
-from evonet.backends.base import Episodes, Rollout
+from evonet.backends.base import Episodes, Forward, Rollout, Steps
 from evonet.backends.device_arrays import is_on_gpu
 from evonet.controls import find_control
 from evonet.errors import OptionError, ShapeError, check_option
 from evonet.functions import LOSS_IDS
+from evonet.kinds import Dynamics, KindName, Propagation
 from evonet.population import Population
 from evonet.schedule import OnCycle, Schedule, check_threads
 
 Losses = npt.NDArray[np.float64]
-
-KINDS = ("feedforward",)
 
 
 class Network:
@@ -28,22 +27,20 @@ class Network:
     Attributes:
         schedule: What is run.
         backend: Name of the backend that runs it.
-        kind: "feedforward".
     """
 
     def __init__(
-        self,
-        schedule: Schedule,
-        backend: str,
-        kind: str,
-        threads: int,
-        mapping: Mapping = "auto",
+        self, schedule: Schedule, backend: str, threads: int, mapping: Mapping = "auto"
     ) -> None:
         self.schedule = schedule
-        self.kind = kind
         self._backend = resolve_backend(backend)
         self.backend = self._backend.name
-        self._forward = self._backend.forward(schedule, threads, mapping)
+        self._steps: Steps | None = None
+        self._forward: Forward | Steps
+        if schedule.dynamics.has_memory:
+            self._forward = self._steps = self._backend.steps(schedule, threads, mapping)
+        else:
+            self._forward = self._backend.forward(schedule, threads, mapping)
         self._device = self._forward if isinstance(self._forward, DeviceForward) else None
         self._loss: Loss | None = None
         self._threads = threads
@@ -68,12 +65,20 @@ class Network:
         return self.schedule.num_outputs
 
     @property
+    def kind(self) -> KindName:
+        """What nodes remember; one of `evonet.kinds.KINDS`."""
+        return self.schedule.dynamics.kind
+
+    @property
     def dtype(self) -> np.dtype[Any]:
         """The type of all values, float32 or float64."""
         return self._dtype
 
     def __call__(self, x: Any, out: Literal["host", "device"] = "host") -> Any:
         """Evaluates every network on every sample.
+
+        Networks with memory go on from where the last call ended, each sample with a memory of
+        its own; every call until `reset` must have equally many samples.
 
         Args:
             x: [B, I] the same samples for all genomes, or [P, B, I] samples of
@@ -87,7 +92,8 @@ class Network:
             [P, B, O], a new array.
 
         Raises:
-            ShapeError: x has neither shape, or holds something but real numbers.
+            ShapeError: x has neither shape, or holds something but real numbers, or more or fewer
+                samples than the networks remember.
             OptionError: out is neither.
             DeviceMemoryError: A GPU has too little memory for a single genome.
             DeviceError: A GPU failed.
@@ -95,12 +101,17 @@ class Network:
         if type(out) is not str or out != "host":
             _check_out(out)
         samples = self._samples(x)
+        if self._steps is not None:
+            self._check_remembered(samples.shape[-2])
         if out == "device" and self._device is not None:
             return self._device.on_device(samples)
         return self._forward(samples)
 
     def loss(self, x: Any, targets: Any, loss: str = "squared") -> Losses:
         """Scores every network by how far its answers are off.
+
+        Networks with memory answer from a first state, as if after `reset`, and what they
+        remember stays as it is.
 
         Samples are added up by one fixed tree, so that the bits depend on neither threads nor
         backend. Squared errors of float32 networks are added with twice the digits of a
@@ -258,7 +269,43 @@ class Network:
         return np.ascontiguousarray(found, np.int64)
 
     def reset(self) -> None:
-        """Forgets all state; feed-forward networks have none."""
+        """Forgets everything, as before the first call; feed-forward networks remember nothing."""
+        if self._steps is not None:
+            self._steps.reset()
+
+    @property
+    def state(self) -> npt.NDArray[Any] | None:
+        """What networks with memory remember, [C, N, B], as a copy; None before the first call.
+
+        Row n belongs to the live node `schedule.node_key[n]`. Recurrent networks and CTRNNs
+        remember each node's value (C = 1), Izhikevich's neurons whether they fired, their
+        potential and their recovery (C = 3). Set it to go on from there.
+
+        Raises:
+            OptionError: Feed-forward networks have no state to set.
+            ShapeError: What is set has another shape, or holds something but real numbers.
+        """
+        return None if self._steps is None else self._steps.read()
+
+    @state.setter
+    def state(self, state: Any) -> None:
+        if self._steps is None:
+            raise OptionError("feed-forward networks remember nothing, so they have no state.")
+        found = self._numbers("state", state)
+        wanted = self.schedule.dynamics.num_states, self.schedule.num_nodes
+        if found.ndim != 3 or found.shape[:2] != wanted:
+            raise ShapeError(
+                f"state must have shape [{wanted[0]}, {wanted[1]}, B], found {list(found.shape)}."
+            )
+        self._steps.write(self._on_host(found))
+
+    def _check_remembered(self, num_samples: int) -> None:
+        remembered = None if self._steps is None else self._steps.num_samples
+        if remembered is not None and remembered != num_samples:
+            raise ShapeError(
+                f"x has {num_samples} samples, and the networks remember {remembered}. "
+                "Call network.reset() before other samples."
+            )
 
     def __len__(self) -> int:
         return self._num_genomes
@@ -288,19 +335,24 @@ def _check_out(out: object) -> None:
 
 def compile(
     population: Population,
-    kind: Literal["feedforward"] = "feedforward",
+    kind: KindName = "feedforward",
     backend: Literal["auto", "cuda", "cpu", "reference"] = "auto",
     mapping: Mapping = "auto",
     dtype: npt.DTypeLike | None = None,
     threads: int = 0,
     on_cycle: OnCycle = "error",
+    propagation: Propagation = "next-step",
+    time_step: float | None = None,
+    steps: int = 1,
 ) -> Network:
     """Compiles a population to a callable that evaluates all of it at once.
 
     Args:
         population: P genomes.
-        kind: How nodes see each other: "feedforward" evaluates every node once
-            per call, after all nodes that it reads.
+        kind: "feedforward" evaluates every node once per call, after all nodes that it reads.
+            The others remember their nodes' values between calls and may have cycles:
+            "recurrent", "ctrnn" (continuous time: every node follows its input with its time
+            constant) and "izhikevich" (spiking neurons; outputs are 1 where one fires).
         backend: "cuda" is an NVIDIA GPU, "cpu" the compiled extension, "reference"
             plain NumPy, all with the same bits; "auto" takes the first that works
             here. Without a usable GPU "cuda" warns once and runs on the processor.
@@ -309,8 +361,14 @@ def compile(
             four samples; "auto" lets a cost model choose. Results never depend on it.
         dtype: float32 or float64; None keeps the population's own.
         threads: Threads to use; 0 for all available. Results never depend on it.
-        on_cycle: "error" refuses genomes with a cycle, "zero" leaves every node
-            on or behind one at 0 as neat-python does.
+        on_cycle: Of feed-forward networks: "error" refuses genomes with a cycle, "zero" leaves
+            every node on or behind one at 0 as neat-python does.
+        propagation: Of recurrent networks: with "next-step" a value travels one link per step, as
+            in neat-python; with "same-step" only the links that close a cycle wait for the next
+            step, so that a network without cycles is the feed-forward one.
+        time_step: What a step of a "ctrnn" (in s, 0.01 if None) or of an "izhikevich" (in ms, 0.05
+            if None) stands for.
+        steps: How many steps a call takes with the same inputs.
 
     Raises:
         CyclicGenomeError: A genome has a cycle and on_cycle is "error".
@@ -324,10 +382,10 @@ def compile(
             f"population must be an evonet.Population, found {type(population).__name__}. "
             "Genomes of neat-python become one by Population.from_neat(genomes, config)."
         )
-    check_option("kind", kind, KINDS)
+    dynamics = Dynamics.of(kind, propagation, time_step, steps)
     check_option("mapping", mapping, MAPPINGS)
     threads = check_threads(threads)
     if dtype is not None:
         population = population.astype(dtype)
-    schedule = resolve_backend(backend).build_schedule(population, on_cycle, threads)
-    return Network(schedule, backend, kind, threads, mapping)
+    schedule = resolve_backend(backend).build_schedule(population, dynamics, on_cycle, threads)
+    return Network(schedule, backend, threads, mapping)

@@ -6,7 +6,8 @@ whole level at once and needs one barrier per level. Only what the outputs need
 is kept.
 
 Every genome sees its values as numbered slots: slot i < I is input i, slot
-I + k is the k-th live node of its schedule.
+I + k is the k-th live node of its schedule. In networks with memory, slot
+I + n + k is what the k-th of its n nodes has remembered from the last step.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ import numpy as np
 import numpy.typing as npt
 
 from evonet import schedule_reference
+from evonet.cells import node_parameters
 from evonet.errors import CyclicGenomeError, OptionError, check_option
+from evonet.kinds import Dynamics
 from evonet.native import load_native, require_native
 from evonet.population import Population
 
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
 OnCycle = Literal["error", "zero"]
 
 MOST_THREADS: Final = 4096
+FEEDFORWARD: Final = Dynamics()
 
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)
@@ -42,6 +46,7 @@ class Schedule:
     Attributes:
         num_inputs: I.
         num_outputs: O.
+        dynamics: How the networks work through time.
         node_start: [P + 1] first live node of each genome, int64.
         node_key: [N] key of each live node, int64.
         bias: [N].
@@ -56,10 +61,13 @@ class Schedule:
             the level, int32.
         output_slot: [P, O] slot of each output, int32; -1 for an output on or
             behind a cycle, which is never evaluated and stays 0.
+        cell: [N, c] the numbers of each live node that only this kind of network has; see
+            `evonet.kinds.KINDS`.
     """
 
     num_inputs: int
     num_outputs: int
+    dynamics: Dynamics = FEEDFORWARD
     node_start: npt.NDArray[np.int64]
     node_key: npt.NDArray[np.int64]
     bias: npt.NDArray[Any]
@@ -72,6 +80,7 @@ class Schedule:
     level_start: npt.NDArray[np.int64]
     level_end: npt.NDArray[np.int32]
     output_slot: npt.NDArray[np.int32]
+    cell: npt.NDArray[Any]
 
     def __post_init__(self) -> None:
         for array in self.arrays().values():
@@ -98,6 +107,11 @@ class Schedule:
         return np.diff(self.level_start)
 
     @property
+    def num_slots(self) -> npt.NDArray[np.int64]:
+        """[P] values that each genome holds: inputs, live nodes and what these remember."""
+        return self.num_inputs + (1 + self.dynamics.num_states) * np.diff(self.node_start)
+
+    @property
     def dtype(self) -> np.dtype[Any]:
         """The type of all values, float32 or float64."""
         return self.weight.dtype
@@ -112,17 +126,18 @@ class Schedule:
         return {
             field.name: getattr(self, field.name)
             for field in dataclasses.fields(self)
-            if field.name not in ("num_inputs", "num_outputs")
+            if field.name not in ("num_inputs", "num_outputs", "dynamics")
         }
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Schedule):
             return NotImplemented
         mine, theirs = self.arrays(), other.arrays()
-        return (self.num_inputs, self.num_outputs, self.dtype) == (
+        return (self.num_inputs, self.num_outputs, self.dtype, self.dynamics) == (
             other.num_inputs,
             other.num_outputs,
             other.dtype,
+            other.dynamics,
         ) and all(np.array_equal(mine[name], theirs[name]) for name in mine)
 
     __hash__ = None  # type: ignore[assignment]
@@ -143,6 +158,7 @@ class Schedule:
 
 def build_schedule(
     population: Population,
+    dynamics: Dynamics = FEEDFORWARD,
     *,
     on_cycle: OnCycle = "error",
     threads: int = 0,
@@ -150,8 +166,11 @@ def build_schedule(
 ) -> Schedule:
     """Orders every node of every genome by its longest path from an input.
 
+    In networks with memory, links that act in the next step lengthen no path.
+
     Args:
         population: P genomes.
+        dynamics: How the networks work through time.
         on_cycle: What to do with a feed-forward genome whose outputs need a
             node on or behind a cycle: "error", or "zero" to leave those nodes
             at 0 as neat-python does.
@@ -167,8 +186,9 @@ def build_schedule(
     check_option("on_cycle", on_cycle, ("error", "zero"))
     threads = check_threads(threads)
     extension = None if native is False else require_native() if native else load_native()
+    wiring = _wiring(dynamics)
     if extension is None:
-        fields, cyclic = schedule_reference.build(population)
+        fields, cyclic = schedule_reference.build(population, wiring)
     else:
         fields, cyclic = extension.compile_schedule(
             population.num_inputs,
@@ -185,16 +205,33 @@ def build_schedule(
             population.weight,
             population.enabled,
             population.rank,
+            wiring,
             threads,
         )
     if cyclic >= 0 and on_cycle == "error":
         raise CyclicGenomeError(
             f"genome {cyclic}: the nodes {_cycle_text(population, cyclic)} form a cycle, which a "
-            'feed-forward network cannot evaluate. Use on_cycle="zero" to leave such nodes at 0 '
-            "as neat-python does.",
+            'feed-forward network cannot evaluate. Use kind="recurrent", or on_cycle="zero" to '
+            "leave such nodes at 0 as neat-python does.",
             genome=cyclic,
         )
-    return Schedule(num_inputs=population.num_inputs, num_outputs=population.num_outputs, **fields)
+    genes = fields.pop("gene", None)
+    return Schedule(
+        num_inputs=population.num_inputs,
+        num_outputs=population.num_outputs,
+        dynamics=dynamics,
+        cell=node_parameters(population, dynamics, genes, len(fields["bias"])),
+        **fields,
+    )
+
+
+def _wiring(dynamics: Dynamics) -> int:
+    if not dynamics.has_memory:
+        return schedule_reference.LEVELS
+    if dynamics.kind == "izhikevich":
+        return schedule_reference.SPIKES
+    same_step = dynamics.propagation == "same-step"
+    return schedule_reference.SAME_STEP if same_step else schedule_reference.NEXT_STEP
 
 
 def check_threads(threads: int) -> int:

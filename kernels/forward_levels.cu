@@ -7,8 +7,9 @@
 //
 // REAL: float or double. WIDE_TEAM: a team is a block. GLOBAL_VALUES: values in global memory;
 // teams then take genomes in turn. The size of a team and the tile are powers of two, and a team is
-// at least as large as the tile.
-#include "cuda_schedule.h"
+// at least as large as the tile. MEMORY: nodes remember; every step ends with a settling of their
+// cells, and what they remember lies as [C][plane], a row of samples for each node.
+#include "cuda_cells.h"
 
 using namespace evonet;
 
@@ -35,7 +36,14 @@ extern "C" __global__ void __launch_bounds__(kMostThreads, kLeastBlocks)
                    const long long* __restrict__ level_start, const int* __restrict__ level_end,
                    const int* __restrict__ node_unit, const uint4* __restrict__ units,
                    const int* __restrict__ output_slot, const REAL* __restrict__ x,
-                   REAL* __restrict__ y, REAL* scratch) {
+                   REAL* __restrict__ y, REAL* scratch
+#if MEMORY
+                   ,
+                   int kind, int num_states, int num_parameters, int num_steps, REAL time_step,
+                   const REAL* __restrict__ cell, long long plane, const REAL* __restrict__ state,
+                   REAL* __restrict__ next_state
+#endif
+    ) {
   const int block_teams = blockDim.x / team_size, block_team = threadIdx.x / team_size;
   const int thread = threadIdx.x & (team_size - 1), sample = thread & (tile - 1);
   const int first = thread / tile, step = team_size / tile;  // over nodes, inputs, outputs
@@ -62,24 +70,54 @@ extern "C" __global__ void __launch_bounds__(kMostThreads, kLeastBlocks)
     for (int i = first; i < num_inputs; i += step) {
       first_slot.one(-i, 0) = inside ? in[i] : REAL(0);
     }
+#if MEMORY
+    const Memory<REAL> memory{kind, num_states, num_parameters, num_steps, time_step, cell};
+    const long long first_node = node_start[genome];
+    const int num_nodes = int(node_start[genome + 1] - first_node);
+    for (int node = first; node < num_nodes; node += step) {
+      const Column<REAL, 1> column = first_slot.seen_from(num_inputs + node);
+      const long long row = (first_node + node) * num_samples;
+      if (state == nullptr) {
+        begin_node(memory, first_node + node, num_nodes, column);
+      } else {
+        load_node(memory, state + row, plane, b, num_samples, num_nodes, column);
+      }
+    }
+#endif
     team_barrier(team_size);
 
     const uint4* const genome_units = units + unit_start[genome];
     const int* const genome_nodes = node_unit + node_start[genome];
-    const int* level = level_end + level_start[genome];
     const int* const last_level = level_end + level_start[genome + 1];
-    for (int begin = 0; level < last_level; ++level) {
-      const int end = *level;
-      for (int node = begin + first; node < end; node += step) {
-        const uint4* const unit = genome_units + genome_nodes[node];
-        const NodeHeader<REAL> header = load_header<REAL>(unit);
-        const GlobalLinks<REAL> links{unit + kHeaderUnits<REAL>};
-        const Column<REAL, 1> column = first_slot.seen_from(num_inputs + node);
-        evaluate_node<REAL, 1>(header.genes(), links, column);
+#if MEMORY
+    for (int turn = 0; turn < num_steps; ++turn) {
+#endif
+      const int* level = level_end + level_start[genome];
+      for (int begin = 0; level < last_level; ++level) {
+        const int end = *level;
+        for (int node = begin + first; node < end; node += step) {
+          const uint4* const unit = genome_units + genome_nodes[node];
+          const NodeHeader<REAL> header = load_header<REAL>(unit);
+          const GlobalLinks<REAL> links{unit + kHeaderUnits<REAL>};
+          const Column<REAL, 1> column = first_slot.seen_from(num_inputs + node);
+          evaluate_node<REAL, 1>(header.genes(), links, column);
+        }
+        begin = end;
+        team_barrier(team_size);
       }
-      begin = end;
+#if MEMORY
+      for (int node = first; node < num_nodes; node += step) {
+        settle_node(memory, first_node + node, num_nodes, first_slot.seen_from(num_inputs + node));
+      }
       team_barrier(team_size);
     }
+    if (next_state != nullptr) {
+      for (int node = first; node < num_nodes; node += step) {
+        store_node(memory, next_state + (first_node + node) * num_samples, plane, b, num_samples,
+                   num_nodes, first_slot.seen_from(num_inputs + node));
+      }
+    }
+#endif
 
     const int* const slots = output_slot + (long long)genome * num_outputs;
     REAL* const out = y + ((long long)genome * num_samples + b) * num_outputs;

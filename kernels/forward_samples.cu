@@ -6,6 +6,8 @@
 //
 // REAL: float or double. VECTOR: samples per thread, at most 16 bytes of them. GLOBAL_VALUES:
 // values in global memory, for genomes too large for shared memory; warps then take teams in turn.
+// MEMORY: nodes remember; see forward_levels.cu.
+#include "cuda_cells.h"
 #include "cuda_stream.h"
 
 using namespace evonet;
@@ -50,7 +52,15 @@ extern "C" __global__ void __launch_bounds__(kMostThreads, kLeastBlocks)
     forward_samples(int num_genomes, int num_inputs, int num_outputs, int shared_x, int num_samples,
                     long long team_values, const long long* __restrict__ unit_start,
                     const uint4* __restrict__ units, const int* __restrict__ output_slot,
-                    const REAL* __restrict__ x, REAL* __restrict__ y, REAL* scratch) {
+                    const REAL* __restrict__ x, REAL* __restrict__ y, REAL* scratch
+#if MEMORY
+                    ,
+                    const long long* __restrict__ node_start, int kind, int num_states,
+                    int num_parameters, int num_steps, REAL time_step,
+                    const REAL* __restrict__ cell, long long plane, const REAL* __restrict__ state,
+                    REAL* __restrict__ next_state
+#endif
+    ) {
   __shared__ Errand errands[kMostThreads / 32];
   extern __shared__ uint4 dynamic_shared[];
   char* const shared = reinterpret_cast<char*>(dynamic_shared);
@@ -76,8 +86,10 @@ extern "C" __global__ void __launch_bounds__(kMostThreads, kLeastBlocks)
     const int b = first_sample + lane;
     if (lane == 0) errands[warp] = {genome, first_sample, unsigned(unit_start[genome + 1])};
     __syncwarp();
+#if !MEMORY
     UnitStream<REAL> stream(units, unsigned(unit_start[genome]), &errands[warp].end_unit, shared,
                             chunk);
+#endif
 
     char* own = first_slot;
     const REAL* in = x + ((shared_x ? 0 : (long long)genome * num_samples) + b) * num_inputs;
@@ -92,12 +104,50 @@ extern "C" __global__ void __launch_bounds__(kMostThreads, kLeastBlocks)
       *reinterpret_cast<Row*>(own) = row;
     }
 
-    bool more = unit_start[genome] < unit_start[genome + 1];
-    for (; more; own += kRowBytes) {
-      const NodeHeader<REAL> node = stream.header();
-      evaluate_node<REAL, VECTOR>(node.genes(), stream, Column<REAL, VECTOR>{own, -kRowBytes});
-      more = !node.is_last();
+#if MEMORY
+    const Memory<REAL> memory{kind, num_states, num_parameters, num_steps, time_step, cell};
+    const long long first_node = node_start[genome];
+    const int num_nodes = int(node_start[genome + 1] - first_node);
+    char* const first_own = own;
+    EVONET_KEEP_LOOP
+    for (int node = 0; node < num_nodes; ++node) {
+      const Column<REAL, VECTOR> column{first_own + (long long)node * kRowBytes, -kRowBytes};
+      const long long row = (first_node + node) * num_samples;
+      if (state == nullptr) {
+        begin_node(memory, first_node + node, num_nodes, column);
+      } else {
+        load_node(memory, state + row, plane, b, num_samples, num_nodes, column);
+      }
     }
+    EVONET_KEEP_LOOP
+    for (int turn = 0; turn < num_steps; ++turn) {
+      UnitStream<REAL> stream(units, unsigned(unit_start[genome]), &errands[warp].end_unit, shared,
+                              chunk);
+      own = first_own;
+#endif
+      bool more = unit_start[genome] < unit_start[genome + 1];
+      for (; more; own += kRowBytes) {
+        const NodeHeader<REAL> node = stream.header();
+        evaluate_node<REAL, VECTOR>(node.genes(), stream, Column<REAL, VECTOR>{own, -kRowBytes});
+        more = !node.is_last();
+      }
+#if MEMORY
+      EVONET_KEEP_LOOP
+      for (int node = 0; node < num_nodes; ++node) {
+        const Column<REAL, VECTOR> column{first_own + (long long)node * kRowBytes, -kRowBytes};
+        settle_node(memory, first_node + node, num_nodes, column);
+      }
+      __syncwarp();  // before the next stream fills the chunk that lanes may still read
+    }
+    if (next_state != nullptr) {
+      EVONET_KEEP_LOOP
+      for (int node = 0; node < num_nodes; ++node) {
+        const Column<REAL, VECTOR> column{first_own + (long long)node * kRowBytes, -kRowBytes};
+        store_node(memory, next_state + (first_node + node) * num_samples, plane, b, num_samples,
+                   num_nodes, column);
+      }
+    }
+#endif
 
     store_outputs(errands[warp], num_outputs, num_samples, output_slot, y, first_slot);
     __syncwarp();

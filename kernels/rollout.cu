@@ -10,9 +10,10 @@
 // cache serves threads of one genome by a broadcast, and those of several genomes too.
 //
 // REAL: float or double. CONTROL: name of the task. GLOBAL_VALUES: values in global memory, for
-// genomes too large for shared memory; threads then take genomes in turn.
+// genomes too large for shared memory; threads then take genomes in turn. MEMORY: nodes remember,
+// from the first step of an episode to the last.
 #include "control/tasks.h"
-#include "cuda_schedule.h"
+#include "cuda_cells.h"
 
 using namespace evonet;
 
@@ -47,7 +48,13 @@ extern "C" __global__ void __launch_bounds__(kMostThreads, kLeastBlocks)
             unsigned first_episode, unsigned long long seed, long long thread_values,
             const int* __restrict__ genomes, const long long* __restrict__ unit_start,
             const uint4* __restrict__ units, const int* __restrict__ output_slot,
-            REAL* __restrict__ returns, int* __restrict__ steps, REAL* scratch) {
+            REAL* __restrict__ returns, int* __restrict__ steps, REAL* scratch
+#if MEMORY
+            ,
+            const long long* __restrict__ node_start, int kind, int num_states, int num_parameters,
+            int num_steps, REAL time_step, const REAL* __restrict__ cell
+#endif
+    ) {
 #if GLOBAL_VALUES
   REAL* const values = scratch + blockIdx.x * (blockDim.x * thread_values) + threadIdx.x;
 #else
@@ -62,6 +69,11 @@ extern "C" __global__ void __launch_bounds__(kMostThreads, kLeastBlocks)
     const int player = thread / threads_per_genome, genome = genomes[player];
     const bool has_nodes = unit_start[genome] < unit_start[genome + 1];
     const int* const slots = output_slot + (long long)genome * Task::kNumOutputs;
+#if MEMORY
+    const Memory<REAL> memory{kind, num_states, num_parameters, num_steps, time_step, cell};
+    const long long first_node = node_start[genome];
+    const int num_nodes = int(node_start[genome + 1] - first_node);
+#endif
     int episode = thread - player * threads_per_genome;
     REAL state[Task::kStateSize], total(0);
     int step = 0;
@@ -72,12 +84,28 @@ extern "C" __global__ void __launch_bounds__(kMostThreads, kLeastBlocks)
         const Draws draws{seed, 0, first_episode + unsigned(episode)};
         Task::reset(draws(FOR_EPISODE, 0), state);
         total = REAL(0);
+#if MEMORY
+        for (int node = 0; node < num_nodes; ++node) {
+          begin_node(memory, first_node + node, num_nodes,
+                     first_slot.seen_from(Task::kNumInputs + node));
+        }
+#endif
       }
       REAL input[Task::kNumInputs], output[Task::kNumOutputs];
       Task::observe(state, input);
       EVONET_UNROLL
       for (int i = 0; i < Task::kNumInputs; ++i) first_slot.one(-i, 0) = input[i];
+#if MEMORY
+      for (int turn = 0; turn < num_steps; ++turn) {
+        if (has_nodes) evaluate_genome(units + unit_start[genome], first_slot);
+        for (int node = 0; node < num_nodes; ++node) {
+          settle_node(memory, first_node + node, num_nodes,
+                      first_slot.seen_from(Task::kNumInputs + node));
+        }
+      }
+#else
       if (has_nodes) evaluate_genome(units + unit_start[genome], first_slot);
+#endif
       EVONET_UNROLL
       for (int o = 0; o < Task::kNumOutputs; ++o) {
         output[o] = slots[o] < 0 ? REAL(0) : first_slot.one(-slots[o], 0);

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
+    from evonet.kinds import Dynamics
     from evonet.population import Population
     from evonet.schedule import OnCycle, Schedule
 
@@ -48,6 +49,26 @@ class DeviceForward(ABC):
     @abstractmethod
     def on_device(self, x: Any) -> Any:
         """Like a call, and leaves the outputs where they are."""
+
+
+class Steps(Protocol):
+    """A forward pass of networks with memory: every call goes on where the last one ended."""
+
+    @property
+    def num_samples(self) -> int | None:
+        """B, which all calls must have until a reset; None before the first one."""
+
+    def __call__(self, x: Any) -> npt.NDArray[Any]:
+        """Maps samples to outputs [P, B, O], as a `Forward` does."""
+
+    def reset(self) -> None:
+        """Forgets everything."""
+
+    def read(self) -> npt.NDArray[Any] | None:
+        """What the nodes remember, [C, N, B], on the host; None before the first call."""
+
+    def write(self, state: npt.NDArray[Any]) -> None:
+        """Goes on from such a state, of the schedule's type and contiguous."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +109,9 @@ class Backend(Protocol):
     def name(self) -> str:
         """What users write to ask for it."""
 
-    def build_schedule(self, population: Population, on_cycle: OnCycle, threads: int) -> Schedule:
+    def build_schedule(
+        self, population: Population, dynamics: Dynamics, on_cycle: OnCycle, threads: int
+    ) -> Schedule:
         """Compiles a population; see `evonet.schedule.build_schedule`."""
 
     def forward(self, schedule: Schedule, threads: int, mapping: Mapping = "auto") -> Forward:
@@ -100,8 +123,11 @@ class Backend(Protocol):
             mapping: Threads of a GPU; processors have only one layout.
         """
 
+    def steps(self, schedule: Schedule, threads: int, mapping: Mapping = "auto") -> Steps:
+        """Prepares the passes of networks with memory; arguments as above."""
+
     def loss(self, schedule: Schedule, threads: int, mapping: Mapping = "auto") -> Loss:
-        """Prepares the feed-forward pass with a loss behind it; arguments as above."""
+        """Prepares a pass, with memory from a first state, with a loss behind it; as above."""
 
     def rollout(
         self,

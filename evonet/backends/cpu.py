@@ -9,13 +9,15 @@ import numpy as np
 import numpy.typing as npt
 
 from evonet.backends.base import Rollout
+from evonet.backends.host_state import HostSteps
 from evonet.controls import CONTROL_IDS
 from evonet.errors import check_option
 from evonet.native import require_native
 from evonet.schedule import build_schedule
 
 if TYPE_CHECKING:
-    from evonet.backends.base import Episodes, Forward, Loss, Mapping
+    from evonet.backends.base import Episodes, Forward, Loss, Mapping, Steps
+    from evonet.kinds import Dynamics
     from evonet.population import Population
     from evonet.schedule import OnCycle, Schedule
 
@@ -47,9 +49,11 @@ class CpuBackend:
         check_option("EVONET_SIMD", wanted, levels)
         return wanted
 
-    def build_schedule(self, population: Population, on_cycle: OnCycle, threads: int) -> Schedule:
+    def build_schedule(
+        self, population: Population, dynamics: Dynamics, on_cycle: OnCycle, threads: int
+    ) -> Schedule:
         """Compiles genomes in parallel; see `evonet.schedule.build_schedule`."""
-        return build_schedule(population, on_cycle=on_cycle, threads=threads, native=True)
+        return build_schedule(population, dynamics, on_cycle=on_cycle, threads=threads, native=True)
 
     def forward(self, schedule: Schedule, threads: int, mapping: Mapping = "auto") -> Forward:
         """Binds the schedule's arrays once, so that a call costs microseconds."""
@@ -62,6 +66,10 @@ class CpuBackend:
             return y
 
         return forward
+
+    def steps(self, schedule: Schedule, threads: int, mapping: Mapping = "auto") -> Steps:
+        """Keeps the state beside the schedule."""
+        return HostSteps(schedule, self._bind(schedule, threads).step)
 
     def loss(self, schedule: Schedule, threads: int, mapping: Mapping = "auto") -> Loss:
         """Evaluates some genomes at a time, so that all outputs need never be in memory."""
@@ -80,23 +88,7 @@ class CpuBackend:
         if self._bound is not None and self._bound[0] is schedule and self._bound[1] == threads:
             return self._bound[2]
         make = self._native.Forward32 if schedule.dtype == np.float32 else self._native.Forward64
-        kernel = make(
-            schedule.num_inputs,
-            schedule.num_outputs,
-            schedule.node_start,
-            schedule.bias,
-            schedule.response,
-            schedule.activation,
-            schedule.aggregation,
-            schedule.edge_start,
-            schedule.source,
-            schedule.weight,
-            schedule.level_start,
-            schedule.level_end,
-            schedule.output_slot,
-            threads,
-            self.simd_level(),
-        )
+        kernel = make(schedule, threads, self.simd_level())
         self._bound = (schedule, threads, kernel)
         return kernel
 

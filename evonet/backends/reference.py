@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from evonet.backends import reference_control
 from evonet.backends.base import Rollout
+from evonet.backends.host_state import HostSteps
+from evonet.backends.reference_cells import settle
 from evonet.backends.reference_functions import activate, aggregate, preactivation
 from evonet.backends.reference_loss import total_loss
+from evonet.cells import first_state
 from evonet.schedule import build_schedule
 
 if TYPE_CHECKING:
-    from evonet.backends.base import Episodes, Forward, Loss, Mapping
+    from evonet.backends.base import Episodes, Forward, Loss, Mapping, Steps
+    from evonet.kinds import Dynamics
     from evonet.population import Population
     from evonet.schedule import OnCycle, Schedule
+
+Array: TypeAlias = npt.NDArray[Any]
 
 
 class ReferenceBackend:
@@ -24,23 +30,30 @@ class ReferenceBackend:
 
     name = "reference"
 
-    def build_schedule(self, population: Population, on_cycle: OnCycle, threads: int) -> Schedule:
+    def build_schedule(
+        self, population: Population, dynamics: Dynamics, on_cycle: OnCycle, threads: int
+    ) -> Schedule:
         """Compiles genomes in Python; threads make no difference here."""
-        return build_schedule(population, on_cycle=on_cycle, native=False)
+        return build_schedule(population, dynamics, on_cycle=on_cycle, native=False)
 
     def forward(self, schedule: Schedule, threads: int, mapping: Mapping = "auto") -> Forward:
         """Returns a function that walks every schedule node by node."""
 
         def forward(x: npt.NDArray[Any]) -> npt.NDArray[Any]:
-            y = np.zeros((schedule.num_genomes, x.shape[-2], schedule.num_outputs), schedule.dtype)
-            for g in range(schedule.num_genomes):
-                values = evaluate_genome(schedule, g, x if x.ndim == 2 else x[g])
-                for o, slot in enumerate(schedule.output_slot[g]):
-                    if slot >= 0:
-                        y[g, :, o] = values[slot]
+            y = np.empty((schedule.num_genomes, x.shape[-2], schedule.num_outputs), schedule.dtype)
+            take_steps(schedule, x, y, first_state(schedule, x.shape[-2]))
             return y
 
         return forward
+
+    def steps(self, schedule: Schedule, threads: int, mapping: Mapping = "auto") -> Steps:
+        """Keeps the state beside the schedule."""
+
+        def run(x: Array, y: Array, state: Array, next_state: Array) -> None:
+            next_state[:] = state
+            take_steps(schedule, x, y, next_state)
+
+        return HostSteps(schedule, run)
 
     def loss(self, schedule: Schedule, threads: int, mapping: Mapping = "auto") -> Loss:
         """Evaluates, then adds up losses by the tree of `kernels/loss.h`."""
@@ -87,36 +100,76 @@ def play_genome(
     task = episodes.control
     numbers = episodes.first + np.arange(episodes.count)
     state = reference_control.reset(task, episodes.seed, numbers, schedule.dtype)
+    nodes = slice(int(schedule.node_start[genome]), int(schedule.node_start[genome + 1]))
+    remembered = first_state(schedule, episodes.count)[:, nodes]
     playing = np.arange(episodes.count)
     while len(playing):
         seen = reference_control.observe(task, state)
-        values = evaluate_genome(schedule, genome, seen.T)
-        output = np.zeros((schedule.num_outputs, len(playing)), schedule.dtype)
-        for o, slot in enumerate(schedule.output_slot[genome]):
-            if slot >= 0:
-                output[o] = values[slot]
+        output = run_genome(schedule, genome, seen.T, remembered).T
         state, reward, ended = reference_control.step(task, state, output)
         returns[playing] += reward
         steps[playing] += 1
         going_on = ~(ended | (steps[playing] >= episodes.max_steps))
         state, playing = state[:, going_on], playing[going_on]
+        remembered = remembered[:, :, going_on]
 
 
-def evaluate_genome(schedule: Schedule, genome: int, x: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Computes every live node of one genome.
+def take_steps(schedule: Schedule, x: Array, y: Array, state: Array) -> None:
+    """Evaluates all genomes.
+
+    Args:
+        schedule: P networks.
+        x: [B, I] or [P, B, I] samples.
+        y: [P, B, O] gets the outputs.
+        state: [C, N, B] is taken through all steps.
+    """
+    for g in range(schedule.num_genomes):
+        nodes = slice(int(schedule.node_start[g]), int(schedule.node_start[g + 1]))
+        y[g] = run_genome(schedule, g, x if x.ndim == 2 else x[g], state[:, nodes])
+
+
+def run_genome(schedule: Schedule, genome: int, x: Array, state: Array) -> Array:
+    """Takes one genome through all steps of a call.
 
     Args:
         schedule: The population's schedules.
         genome: Which genome.
         x: [B, I] samples.
+        state: [C, nodes, B] what its nodes remember; changes.
 
     Returns:
-        [slots, B] the values of all slots: inputs, then live nodes.
+        [B, O] its outputs.
+    """
+    s = schedule
+    cell = s.cell[int(s.node_start[genome]) : int(s.node_start[genome + 1])]
+    for _ in range(s.dynamics.steps):
+        values = evaluate_genome(s, genome, x, state)
+        nodes = values[s.num_inputs : s.num_inputs + len(cell)]
+        settle(s.dynamics, nodes, state, cell)
+    output = np.zeros((len(x), s.num_outputs), s.dtype)
+    for o, slot in enumerate(s.output_slot[genome]):
+        if slot >= 0:
+            output[:, o] = values[slot]
+    return output
+
+
+def evaluate_genome(schedule: Schedule, genome: int, x: Array, state: Array) -> Array:
+    """Computes every live node of one genome once.
+
+    Args:
+        schedule: The population's schedules.
+        genome: Which genome.
+        x: [B, I] samples.
+        state: [C, nodes, B] what its nodes remember.
+
+    Returns:
+        [slots, B] the values of all slots: inputs, live nodes, what they remember.
     """
     s = schedule
     begin, end = int(s.node_start[genome]), int(s.node_start[genome + 1])
     values = np.zeros((s.num_inputs + end - begin, len(x)), s.dtype)
     values[: s.num_inputs] = x.T
+    values = np.concatenate([values, *state])
     for k in range(begin, end):
         links = slice(int(s.edge_start[k]), int(s.edge_start[k + 1]))
         total = aggregate(int(s.aggregation[k]), s.weight[links], values[s.source[links]])

@@ -9,36 +9,13 @@
 #include <vector>
 
 #include "native/bindings.h"
+#include "native/read_schedule.h"
 #include "native/rollout.h"
 
 using namespace nb::literals;
 
 namespace evonet {
 namespace {
-
-// A Schedule object's arrays, kept alive by the caller.
-template <class T>
-ScheduleView<T> read_schedule(const nb::object& s) {
-  const auto reals = [&](const char* name) { return nb::cast<In<T>>(s.attr(name)).data(); };
-  const auto bytes = [&](const char* name) { return nb::cast<In<uint8_t>>(s.attr(name)).data(); };
-  const auto longs = [&](const char* name) { return nb::cast<In<int64_t>>(s.attr(name)).data(); };
-  const auto ints = [&](const char* name) { return nb::cast<In<int32_t>>(s.attr(name)).data(); };
-  using Slots = nb::ndarray<const int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-  return {nb::cast<int64_t>(s.attr("num_genomes")),
-          nb::cast<int64_t>(s.attr("num_inputs")),
-          nb::cast<int64_t>(s.attr("num_outputs")),
-          longs("node_start"),
-          reals("bias"),
-          reals("response"),
-          bytes("activation"),
-          bytes("aggregation"),
-          longs("edge_start"),
-          ints("source"),
-          reals("weight"),
-          longs("level_start"),
-          ints("level_end"),
-          nb::cast<Slots>(s.attr("output_slot")).data()};
-}
 
 template <class T>
 const ControlKernels<T>& find_control(const RolloutKernels<T>& kernels, int id) {

@@ -5,12 +5,18 @@
 //   3. nodes are sorted by (level, aggregation, activation, in-degree), so that neighbours do the
 //      same work;
 //   4. links are written in that order, with the slot of each source.
+// In networks with memory a link may act one step later. It then reads what the cell of its source
+// remembers: a slot behind those of all nodes. Without a link, a node of such a network is never
+// evaluated and stays 0, as in neat-python: it becomes a node that adds up nothing.
 // Workers append whole chunks of genomes to buffers of their own; the parts are then joined.
 #include "native/compile_schedule.h"
 
 #include <algorithm>
 #include <atomic>
 #include <vector>
+
+#include "activations.h"
+#include "aggregations.h"
 
 namespace evonet {
 namespace {
@@ -63,18 +69,19 @@ class KeyIndex {
 template <class T>
 struct Part {
   Buffer<int64_t> num_nodes, num_levels;  // per genome
-  Buffer<int64_t> node_key, edge_end;
+  Buffer<int64_t> node_key, edge_end, gene;
   Buffer<T> bias, response, weight;
   Buffer<uint8_t> activation, aggregation;
   Buffer<int32_t> source, level_end;
   int64_t genomes = 0, nodes = 0, edges = 0, levels = 0;  // filled so far
 
   Part() = default;
-  Part(int64_t genomes, int64_t nodes, int64_t edges)
+  Part(int64_t genomes, int64_t nodes, int64_t edges, bool genes)
       : num_nodes(genomes),
         num_levels(genomes),
         node_key(nodes),
         edge_end(nodes),
+        gene(genes ? nodes : 0),
         bias(nodes),
         response(nodes),
         weight(edges),
@@ -84,13 +91,13 @@ struct Part {
         level_end(nodes) {}
 };
 
-// Numbers a genome's inputs 0..I-1 and its nodes from I on, as slots do, so that a link's source
-// needs no case for inputs.
+// Numbers a genome's inputs 0..I-1, its nodes from I on and what they remember behind them, as
+// slots do, so that a link's source needs no case for inputs.
 template <class T>
 class GenomeCompiler {
  public:
-  explicit GenomeCompiler(const PopulationView<T>& population)
-      : p_(population), num_inputs_(static_cast<int32_t>(population.num_inputs)) {
+  GenomeCompiler(const PopulationView<T>& population, Wiring wiring)
+      : p_(population), wiring_(wiring), num_inputs_(static_cast<int32_t>(population.num_inputs)) {
     level_.assign(num_inputs_, 0);
     slot_.resize(num_inputs_);
     for (int32_t i = 0; i < num_inputs_; ++i) slot_[i] = i;
@@ -189,7 +196,8 @@ class GenomeCompiler {
     level_.resize(num_inputs_);
     level_.resize(num_inputs_ + num_nodes_, kUnseen);
     int32_t* const level = level_.data();
-    const Link* const links = links_.data.get();
+    Link* const links = links_.data.get();
+    const bool all_later = wiring_ == kNextStep || wiring_ == kSpikes;
     int64_t patience = kPiece;
     live_.clear();
     stack_.clear();
@@ -204,7 +212,9 @@ class GenomeCompiler {
         const int32_t end = link_start_[visit.node + 1];
         bool descend = false;
         while (visit.next_link < end) {
-          const int32_t source = links[visit.next_link++].source;
+          Link& link = links[visit.next_link++];
+          const int32_t source = link.source;
+          if (all_later && source >= num_inputs_) link.source += num_nodes_;
           if (level[source] >= 0) {
             visit.level = std::max(visit.level, level[source] + 1);
           } else if (level[source] == kUnseen) {
@@ -212,11 +222,14 @@ class GenomeCompiler {
             visit = open(source - num_inputs_);
             descend = true;
             break;
-          } else {
+          } else if (wiring_ == kLevels) {
             visit.level = kCyclicLevel;
+          } else if (!all_later) {
+            link.source += num_nodes_;
           }
         }
         if (descend) continue;
+        if (all_later) visit.level = 0;
         if (visit.level >= kCyclicLevel) {
           level[num_inputs_ + visit.node] = kCyclic;
           acyclic_ = false;
@@ -234,6 +247,21 @@ class GenomeCompiler {
     return true;
   }
 
+  // Whether it is never evaluated and stays 0.
+  bool is_idle(int32_t node) const {
+    return wiring_ == kNextStep && link_start_[node] == link_start_[node + 1];
+  }
+
+  bool only_adds(int32_t node) const { return wiring_ == kSpikes || is_idle(node); }
+
+  uint8_t activation(int32_t node) const {
+    return only_adds(node) ? uint8_t{ACT_IDENTITY} : p_.activation[first_node_ + node];
+  }
+
+  uint8_t aggregation(int32_t node) const {
+    return only_adds(node) ? uint8_t{AGG_SUM} : p_.aggregation[first_node_ + node];
+  }
+
   Visit open(int32_t node) {
     level_[num_inputs_ + node] = kOpen;
     return {node, 0, link_start_[node]};
@@ -247,8 +275,7 @@ class GenomeCompiler {
     for (int32_t l = 0; l <= deepest; ++l) level_count_[l + 1] += level_count_[l];
     reserve(order_, static_cast<int32_t>(live_.size()));
     for (int32_t node : live_) {
-      const int64_t gene = first_node_ + node;
-      const uint64_t function = (uint64_t{p_.aggregation[gene]} << 8) | p_.activation[gene];
+      const uint64_t function = (uint64_t{aggregation(node)} << 8) | activation(node);
       const uint64_t degree = static_cast<uint32_t>(link_start_[node + 1] - link_start_[node]);
       order_[level_count_[level_[num_inputs_ + node]]++] = {(function << 32) | degree, node};
     }
@@ -281,8 +308,12 @@ class GenomeCompiler {
 
   bool write(Part<T>& part, int32_t* output_slot) {
     const int32_t count = static_cast<int32_t>(live_.size());
-    slot_.resize(num_inputs_ + num_nodes_);
-    for (int32_t k = 0; k < count; ++k) slot_[num_inputs_ + order_[k].node] = num_inputs_ + k;
+    slot_.resize(num_inputs_ + 2 * num_nodes_);
+    for (int32_t k = 0; k < count; ++k) {
+      const int32_t number = num_inputs_ + order_[k].node;
+      slot_[number] = num_inputs_ + k;
+      slot_[number + num_nodes_] = num_inputs_ + count + k;
+    }
     const T* const weight = p_.weight + first_conn_;
     int32_t* const out_source = part.source.data.get();
     T* const out_weight = part.weight.data.get();
@@ -292,10 +323,11 @@ class GenomeCompiler {
       const int32_t node = order_[k].node;
       const int64_t gene = first_node_ + node;
       part.node_key.data[at] = p_.node_key[gene];
-      part.bias.data[at] = p_.bias[gene];
-      part.response.data[at] = p_.response[gene];
-      part.activation.data[at] = p_.activation[gene];
-      part.aggregation.data[at] = p_.aggregation[gene];
+      part.bias.data[at] = is_idle(node) ? T(0) : p_.bias[gene];
+      part.response.data[at] = is_idle(node) || wiring_ == kSpikes ? T(1) : p_.response[gene];
+      part.activation.data[at] = activation(node);
+      part.aggregation.data[at] = aggregation(node);
+      if (part.gene.size > 0) part.gene.data[at] = gene;
       const int32_t end = link_start_[node + 1];
       patience -= end - link_start_[node] + 1;
       for (int32_t e = link_start_[node]; e < end; ++e, ++edge) {
@@ -331,6 +363,7 @@ class GenomeCompiler {
   static constexpr int64_t kPiece = 1 << 16;           // genes between two looks at the interrupt
 
   const PopulationView<T>& p_;
+  const Wiring wiring_;
   const int32_t num_inputs_;
   int64_t first_node_ = 0, first_conn_ = 0;
   int32_t num_nodes_ = 0, num_conns_ = 0;
@@ -367,8 +400,8 @@ int64_t chunk_begin(const PopulationView<T>& p, int64_t index, int64_t count) {
 }  // namespace
 
 template <class T>
-bool compile_schedule(const PopulationView<T>& p, int threads, const Interrupt::Poll& poll,
-                      CompiledSchedule<T>& out) {
+bool compile_schedule(const PopulationView<T>& p, Wiring wiring, int threads,
+                      const Interrupt::Poll& poll, CompiledSchedule<T>& out) {
   if (threads <= 0) threads = available_threads();
   const int64_t genes = p.node_start[p.num_genomes] + p.conn_start[p.num_genomes];
   const int64_t num_parts =
@@ -376,7 +409,7 @@ bool compile_schedule(const PopulationView<T>& p, int threads, const Interrupt::
   threads = static_cast<int>(std::min<int64_t>(threads, num_parts));
   std::vector<Part<T>> parts(num_parts);
   std::vector<GenomeCompiler<T>> compilers;
-  for (int i = 0; i < threads; ++i) compilers.emplace_back(p);
+  for (int i = 0; i < threads; ++i) compilers.emplace_back(p, wiring);
   std::atomic<int64_t> first_cyclic{p.num_genomes};
   out.output_slot = Buffer<int32_t>(p.num_genomes * p.num_outputs);
 
@@ -385,8 +418,9 @@ bool compile_schedule(const PopulationView<T>& p, int threads, const Interrupt::
       [&](int worker, int64_t index, Interrupt& interrupt) {
         const int64_t begin = chunk_begin(p, index, num_parts);
         const int64_t end = chunk_begin(p, index + 1, num_parts);
-        Part<T>& part = parts[index] = Part<T>(end - begin, p.node_start[end] - p.node_start[begin],
-                                               p.conn_start[end] - p.conn_start[begin]);
+        Part<T>& part = parts[index] =
+            Part<T>(end - begin, p.node_start[end] - p.node_start[begin],
+                    p.conn_start[end] - p.conn_start[begin], wiring != kLevels);
         for (int64_t g = begin; g < end; ++g) {
           if ((g & 63) == 63 && interrupt.requested()) return;
           const auto outcome = compilers[worker].run(
@@ -414,6 +448,7 @@ bool compile_schedule(const PopulationView<T>& p, int threads, const Interrupt::
   out.node_start = Buffer<int64_t>(p.num_genomes + 1);
   out.level_start = Buffer<int64_t>(p.num_genomes + 1);
   out.node_key = Buffer<int64_t>(total.node);
+  out.gene = Buffer<int64_t>(wiring == kLevels ? 0 : total.node);
   out.edge_start = Buffer<int64_t>(total.node + 1);
   out.bias = Buffer<T>(total.node);
   out.response = Buffer<T>(total.node);
@@ -437,6 +472,7 @@ bool compile_schedule(const PopulationView<T>& p, int threads, const Interrupt::
           }
         };
         join(out.node_key, base.node, part.node_key, part.nodes);
+        join(out.gene, base.node, part.gene, wiring == kLevels ? 0 : part.nodes);
         join(out.bias, base.node, part.bias, part.nodes);
         join(out.response, base.node, part.response, part.nodes);
         join(out.activation, base.node, part.activation, part.nodes);
@@ -457,9 +493,9 @@ bool compile_schedule(const PopulationView<T>& p, int threads, const Interrupt::
       poll);
 }
 
-template bool compile_schedule(const PopulationView<float>&, int, const Interrupt::Poll&,
+template bool compile_schedule(const PopulationView<float>&, Wiring, int, const Interrupt::Poll&,
                                CompiledSchedule<float>&);
-template bool compile_schedule(const PopulationView<double>&, int, const Interrupt::Poll&,
+template bool compile_schedule(const PopulationView<double>&, Wiring, int, const Interrupt::Poll&,
                                CompiledSchedule<double>&);
 
 }  // namespace evonet

@@ -28,18 +28,25 @@ struct PopulationView {
   const int32_t* rank;
 };
 
+// When a link acts. kLevels: within the step, and cycles are never evaluated. kNextStep: one step
+// later, so all nodes are on one level. kSameStep: within the step, except for the links that the
+// walk of step 2 finds to close a cycle. kSpikes is kNextStep for neurons: their nodes only add up
+// currents, whatever functions the genes name.
+enum Wiring : int { kLevels, kNextStep, kSameStep, kSpikes };
+
 template <class T>
 struct CompiledSchedule {
   Buffer<int64_t> node_start, node_key, edge_start, level_start;
   Buffer<T> bias, response, weight;
   Buffer<uint8_t> activation, aggregation;
   Buffer<int32_t> source, level_end, output_slot;
+  Buffer<int64_t> gene;        // [N] position of each live node in the population; not for kLevels
   int64_t cyclic_genome = -1;  // the first genome with a cycle its outputs need, or -1
 };
 
 // Returns false if poll asked to stop.
 template <class T>
-bool compile_schedule(const PopulationView<T>& population, int threads, const Interrupt::Poll& poll,
-                      CompiledSchedule<T>& out);
+bool compile_schedule(const PopulationView<T>& population, Wiring wiring, int threads,
+                      const Interrupt::Poll& poll, CompiledSchedule<T>& out);
 
 }  // namespace evonet

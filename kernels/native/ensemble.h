@@ -15,7 +15,8 @@ struct Ensemble {
   T* bias;                   // [groups, max_nodes, W]
   T* response;               // [groups, max_nodes, W]
   T* weight;                 // [groups, num_rows, W]
-  T* values;                 // [slots + 1, W], the last row always 0
+  T* values;                 // [slots + 1, W], the row behind the nodes always 0
+  T* cell;                   // [groups, max_nodes, parameters, W]; see cells.h
   int32_t* source;           // [groups, num_rows, W] position in values
   int32_t* output;           // [groups, num_outputs, W] position in values
   int32_t* activation;       // [groups, max_nodes, W]
@@ -24,6 +25,9 @@ struct Ensemble {
   uint32_t* activations;     // [groups, max_nodes] a bit for each one in use
   int32_t* num_nodes;        // [lanes]
   int32_t* most_nodes;       // [groups]
+  int kind, num_states, num_parameters;
+  int64_t steps;
+  T time_step;
 };
 
 }  // namespace evonet

@@ -50,6 +50,7 @@ class EnsembleGroups {
     for (int i = 0; i < kMostLanes; ++i) e_.num_nodes[i] = 0;
     for (int i = 0; i < kGroups; ++i) e_.most_nodes[i] = 0;
     for (int i = 0; i < W; ++i) e_.values[zero_row + i] = T(0);
+    for (int64_t i = 0; i < kGroups * e_.max_nodes * e_.num_parameters * W; ++i) e_.cell[i] = T(0);
   }
 
   void load(const ScheduleView<T>& s, int64_t genome, int lane) {
@@ -65,7 +66,7 @@ class EnsembleGroups {
       int32_t* const source = e_.source + row;
       T* const weight = e_.weight + row;
       for (int32_t j = 0; j < links; ++j) {
-        source[int64_t{j} * W] = s.source[edge + j] * W + column;
+        source[int64_t{j} * W] = row_of(s.source[edge + j], count) * W + column;
         weight[int64_t{j} * W] = s.weight[edge + j];
       }
       for (int32_t j = links; j < e_.num_links[at]; ++j) no_link(row + int64_t{j} * W);
@@ -73,6 +74,10 @@ class EnsembleGroups {
       if (k < count) {
         e_.bias[at] = s.bias[first + k];
         e_.response[at] = s.response[first + k];
+        for (int i = 0; i < e_.num_parameters; ++i) {
+          e_.cell[(node * e_.num_parameters + i) * W + column] =
+              s.cell[(first + k) * e_.num_parameters + i];
+        }
       }
     }
     for (int64_t o = 0; o < s.num_outputs; ++o) {
@@ -101,11 +106,21 @@ class EnsembleGroups {
         store(e_.values + i * W + b, load_lanes(lanes.input[i] + first_lane + b));
       }
     }
-    for (int64_t k = 0; k < e_.most_nodes[group]; ++k) {
-      const int64_t node = group * e_.max_nodes + k;
-      run_node(node, group, k);
-      cost += 16 + 4 * e_.most_links[node];
-    }
+    with_cell(e_.kind, [&](auto cell) {
+      using Cell = decltype(cell);
+      move_state<Cell::kStates>(lanes, group,
+                                [](T* row, T* remembered) { store(row, load_lanes(remembered)); });
+      for (int64_t step = 0; step < e_.steps; ++step) {
+        for (int64_t k = 0; k < e_.most_nodes[group]; ++k) {
+          const int64_t node = group * e_.max_nodes + k;
+          run_node(node, group, k);
+          cost += 16 + 4 * e_.most_links[node];
+        }
+        if constexpr (Cell::kStates > 0) settle<Cell>(group);
+      }
+      move_state<Cell::kStates>(lanes, group,
+                                [](T* row, T* remembered) { store(remembered, load_lanes(row)); });
+    });
     for (int64_t o = 0; o < e_.num_outputs; ++o) {
       const int32_t* at = e_.output + (group * e_.num_outputs + o) * W;
       for (int b = 0; b < W; b += kV) {
@@ -121,6 +136,52 @@ class EnsembleGroups {
   static constexpr int kGroups = kMostLanes / W;
 
   EVONET_METHOD static V load_lanes(const T* from) { return evonet::EVONET_ISA::load<V>(from); }
+
+  // The row of a genome's slot: what nodes remember lies behind the row of zeros.
+  int32_t row_of(int32_t slot, int32_t num_nodes) const {
+    const auto nodes_end = static_cast<int32_t>(e_.num_inputs) + num_nodes;
+    return slot < nodes_end ? slot : slot - nodes_end + static_cast<int32_t>(state_row(0, 0));
+  }
+
+  int64_t state_row(int64_t plane, int64_t k) const {
+    return e_.num_inputs + e_.max_nodes + 1 + plane * e_.max_nodes + k;
+  }
+
+  // Calls copy(place in values, place in the lanes' memory) for every vector of the state.
+  template <int kStates, class Copy>
+  void move_state(Lanes<T>& lanes, int group, Copy copy) const {
+    for (int c = 0; c < kStates; ++c) {
+      for (int64_t k = 0; k < e_.most_nodes[group]; ++k) {
+        T* const remembered = lanes.remembered(c, k) + group * W;
+        for (int b = 0; b < W; b += kV) {
+          copy(e_.values + state_row(c, k) * W + b, remembered + b);
+        }
+      }
+    }
+  }
+
+  template <class Cell>
+  void settle(int group) const {
+    for (int64_t k = 0; k < e_.most_nodes[group]; ++k) {
+      const int64_t node = group * e_.max_nodes + k;
+      for (int b = 0; b < W; b += kV) {
+        V parameter[Cell::kParameters + 1], state[Cell::kStates];
+        for (int i = 0; i < Cell::kParameters; ++i) {
+          parameter[i] = load_lanes(e_.cell + (node * Cell::kParameters + i) * W + b);
+        }
+        for (int c = 0; c < Cell::kStates; ++c) {
+          state[c] = load_lanes(e_.values + state_row(c, k) * W + b);
+        }
+        T* const row = e_.values + (e_.num_inputs + k) * W + b;
+        V value = load_lanes(row);
+        Cell::settle(value, state, parameter, e_.time_step);
+        store(row, value);
+        for (int c = 0; c < Cell::kStates; ++c) {
+          store(e_.values + state_row(c, k) * W + b, state[c]);
+        }
+      }
+    }
+  }
 
   // -0 times the row of zeros is -0, and adding that changes no number, not even -0.
   void no_link(int64_t at) {

@@ -1,8 +1,9 @@
-// forward.h: the feed-forward pass of one genome on one block of W samples.
+// forward.h: the forward pass of one genome on one block of W samples.
 // Values lie as [slot][sample], so a link is one broadcast weight times a row of samples, and the
 // formulas of node.h run on whole vectors of them.
 #pragma once
 
+#include "cells.h"
 #include "dispatch.h"
 #include "native/isa.h"
 #include "native/simd.h"
@@ -147,23 +148,19 @@ class GenomePass {
         workspace_(workspace),
         interrupt_(interrupt) {}
 
-  // This and the next two return false if they were interrupted.
-  bool load_inputs(int64_t genome) {
-    if (call_.shared && workspace_.loaded_block == block_.begin) return true;
-    const int64_t inputs = s_.num_inputs;
-    const int64_t first = (call_.shared ? 0 : genome * call_.num_samples) + block_.begin;
-    const int64_t count = num_samples();
-    for (int64_t i = 0; i < inputs; ++i) {
-      if (interrupted_after(kCopyCost)) return false;
-      T* row = workspace_.values + i * W;
-      const T* x = call_.x + first * inputs + i;
-      for (int64_t b = 0; b < count; ++b) row[b] = x[b * inputs];
-      for (int64_t b = count; b < W; ++b) row[b] = T(0);
+  // All steps of a genome; false if it was interrupted.
+  bool evaluate(int64_t genome) {
+    if (!load_inputs(genome)) return false;
+    if (s_.num_states == 0) return run(genome) && store_outputs(genome);
+    if (!load_state(genome)) return false;
+    for (int64_t step = 0; step < s_.steps; ++step) {
+      if (!run(genome)) return false;
+      settle(genome);
     }
-    workspace_.loaded_block = block_.begin;
-    return true;
+    return store_state(genome) && store_outputs(genome);
   }
 
+  // Computes all nodes once; false if it was interrupted.
   bool run(int64_t genome) {
     const int64_t end = s_.node_start[genome + 1];
     T* row = workspace_.values + s_.num_inputs * W;
@@ -185,6 +182,100 @@ class GenomePass {
     return true;
   }
 
+  // Ends a step of a network with memory.
+  void settle(int64_t genome) {
+    const int64_t first = s_.node_start[genome], count = s_.num_nodes(genome);
+    T* const node_rows = workspace_.values + s_.num_inputs * W;
+    with_cell(s_.kind, [&](auto cell) {
+      using Cell = decltype(cell);
+      using V = Vector<T, W>;
+      for (int64_t k = 0; k < count; ++k) {
+        V parameter[Cell::kParameters + 1], state[Cell::kStates + 1];
+        for (int i = 0; i < Cell::kParameters; ++i) {
+          parameter[i] = broadcast<V>(s_.cell[(first + k) * Cell::kParameters + i]);
+        }
+        T* const row = node_rows + k * W;
+        for (int b = 0; b < W; b += kLanes<T, W>) {
+          V value = load<V>(row + b);
+          for (int c = 0; c < Cell::kStates; ++c) {
+            state[c] = load<V>(row + (1 + c) * count * W + b);
+          }
+          Cell::settle(value, state, parameter, s_.time_step);
+          store(row + b, value);
+          for (int c = 0; c < Cell::kStates; ++c) {
+            store(row + (1 + c) * count * W + b, state[c]);
+          }
+        }
+      }
+    });
+  }
+
+ private:
+  // This and the next three return false if they were interrupted.
+  bool load_inputs(int64_t genome) {
+    if (call_.shared && workspace_.loaded_block == block_.begin) return true;
+    const int64_t inputs = s_.num_inputs;
+    const int64_t first = (call_.shared ? 0 : genome * call_.num_samples) + block_.begin;
+    const int64_t count = num_samples();
+    for (int64_t i = 0; i < inputs; ++i) {
+      if (interrupted_after(kCopyCost)) return false;
+      T* row = workspace_.values + i * W;
+      const T* x = call_.x + first * inputs + i;
+      for (int64_t b = 0; b < count; ++b) row[b] = x[b * inputs];
+      for (int64_t b = count; b < W; ++b) row[b] = T(0);
+    }
+    workspace_.loaded_block = block_.begin;
+    return true;
+  }
+
+  bool load_state(int64_t genome) {
+    const int64_t first = s_.node_start[genome], count = s_.num_nodes(genome);
+    T* const state_rows = workspace_.values + (s_.num_inputs + count) * W;
+    if (call_.state == nullptr) {
+      fill_first_state(genome, state_rows);
+      return true;
+    }
+    for (int64_t r = 0; r < s_.num_states * count; ++r) {
+      if (interrupted_after(kCopyCost)) return false;
+      const T* from = call_.state + state_row(r / count, first + r % count);
+      T* const row = state_rows + r * W;
+      for (int64_t b = 0; b < num_samples(); ++b) row[b] = from[b];
+      for (int64_t b = num_samples(); b < W; ++b) row[b] = T(0);
+    }
+    return true;
+  }
+
+  void fill_first_state(int64_t genome, T* state_rows) {
+    const int64_t first = s_.node_start[genome], count = s_.num_nodes(genome);
+    with_cell(s_.kind, [&](auto cell) {
+      using Cell = decltype(cell);
+      for (int64_t k = 0; k < count; ++k) {
+        T state[Cell::kStates + 1];
+        Cell::begin(s_.cell + (first + k) * Cell::kParameters, state);
+        for (int c = 0; c < Cell::kStates; ++c) {
+          for (int b = 0; b < W; ++b) state_rows[(c * count + k) * W + b] = state[c];
+        }
+      }
+    });
+  }
+
+  bool store_state(int64_t genome) {
+    if (call_.next_state == nullptr) return true;
+    const int64_t first = s_.node_start[genome], count = s_.num_nodes(genome);
+    const T* const state_rows = workspace_.values + (s_.num_inputs + count) * W;
+    for (int64_t r = 0; r < s_.num_states * count; ++r) {
+      if (interrupted_after(kCopyCost)) return false;
+      T* const to = call_.next_state + state_row(r / count, first + r % count);
+      for (int64_t b = 0; b < num_samples(); ++b) to[b] = state_rows[r * W + b];
+    }
+    return true;
+  }
+
+  // Where the block's samples begin in [C, N, B].
+  int64_t state_row(int64_t plane, int64_t node) const {
+    return (plane * s_.node_start[s_.num_genomes] + node) * call_.num_samples + block_.begin;
+  }
+
   bool store_outputs(int64_t genome) {
     const int64_t outputs = s_.num_outputs;
     const int64_t count = num_samples();
@@ -198,7 +289,6 @@ class GenomePass {
     return true;
   }
 
- private:
   int64_t num_samples() const {
     const int64_t left = call_.num_samples - block_.begin;
     return left < W ? left : W;
@@ -252,7 +342,7 @@ void forward_genomes(const ForwardCall<T>& call, int64_t begin, int64_t end, Sam
   }
   GenomePass<T, W> pass(call, block, workspace, interrupt);
   for (int64_t g = begin; g < end; ++g) {
-    if (!pass.load_inputs(g) || !pass.run(g) || !pass.store_outputs(g)) return;
+    if (!pass.evaluate(g)) return;
   }
 }
 

@@ -18,6 +18,10 @@ struct ForwardCall {
   bool shared;
   int64_t num_samples;  // B
   T* y;                 // [P, B, O]
+  // For networks with memory, [C, N, B] each: what nodes remember, or null for a first state, and
+  // what they remember afterwards, or null if nobody wants to know.
+  const T* state = nullptr;
+  T* next_state = nullptr;
 };
 
 // A worker's own memory, reused from genome to genome. Translation units for an instruction set

@@ -11,7 +11,6 @@
 #include <new>
 #include <numeric>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "native/bindings.h"
@@ -19,6 +18,7 @@
 #include "native/isa.h"
 #include "native/memory.h"
 #include "native/pack_units.h"
+#include "native/read_schedule.h"
 #include "native/sample_blocks.h"
 #include "native/thread_pool.h"
 
@@ -34,14 +34,16 @@ std::pair<nb::dict, int64_t> compile(int64_t num_inputs, int64_t num_outputs,
                                      In<T> response, In<uint8_t> activation,
                                      In<uint8_t> aggregation, In<int64_t> conn_start,
                                      In<int64_t> source, In<int64_t> target, In<T> weight,
-                                     In<bool> enabled, In<int32_t> rank, int threads) {
+                                     In<bool> enabled, In<int32_t> rank, int wiring, int threads) {
   const auto num_genomes = static_cast<int64_t>(node_start.shape(0)) - 1;
   const PopulationView<T> population{
       num_genomes,   num_inputs,      num_outputs,       node_start.data(),  node_key.data(),
       bias.data(),   response.data(), activation.data(), aggregation.data(), conn_start.data(),
       source.data(), target.data(),   weight.data(),     enabled.data(),     rank.data()};
   CompiledSchedule<T> out;
-  run_interruptibly([&] { return compile_schedule(population, threads, python_signal, out); });
+  run_interruptibly([&] {
+    return compile_schedule(population, static_cast<Wiring>(wiring), threads, python_signal, out);
+  });
   nb::dict fields;
   fields["node_start"] = to_numpy(out.node_start);
   fields["node_key"] = to_numpy(out.node_key);
@@ -56,6 +58,7 @@ std::pair<nb::dict, int64_t> compile(int64_t num_inputs, int64_t num_outputs,
   fields["level_end"] = to_numpy(out.level_end);
   fields["output_slot"] = to_numpy(
       out.output_slot, {static_cast<size_t>(num_genomes), static_cast<size_t>(num_outputs)});
+  if (wiring != kLevels) fields["gene"] = to_numpy(out.gene);
   return {fields, out.cyclic_genome};
 }
 
@@ -96,35 +99,16 @@ class Forward {
   using Outputs = nb::ndarray<T, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
   using Targets = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
   using Losses = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-  using Slots = nb::ndarray<const int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+  using State = nb::ndarray<const T, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 
-  Forward(int64_t num_inputs, int64_t num_outputs, In<int64_t> node_start, In<T> bias,
-          In<T> response, In<uint8_t> activation, In<uint8_t> aggregation, In<int64_t> edge_start,
-          In<int32_t> source, In<T> weight, In<int64_t> level_start, In<int32_t> level_end,
-          Slots output_slot, int threads, const std::string& simd)
-      : arrays_{node_start, bias,   response,    activation, aggregation, edge_start,
-                source,     weight, level_start, level_end,  output_slot},
-        schedule_{static_cast<int64_t>(node_start.shape(0)) - 1,
-                  num_inputs,
-                  num_outputs,
-                  node_start.data(),
-                  bias.data(),
-                  response.data(),
-                  activation.data(),
-                  aggregation.data(),
-                  edge_start.data(),
-                  source.data(),
-                  weight.data(),
-                  level_start.data(),
-                  level_end.data(),
-                  output_slot.data()},
+  Forward(nb::object schedule, int threads, const std::string& simd)
+      : owner_(schedule),
+        schedule_(read_schedule<T>(schedule)),
         threads_(threads > 0 ? threads : available_threads()),
         kernels_(find_isa(simd).kernels(T()).forward) {
     const ScheduleView<T>& s = schedule_;
-    max_slots_ = num_inputs;
-    for (int64_t g = 0; g < s.num_genomes; ++g) {
-      max_slots_ = std::max(max_slots_, num_inputs + s.node_start[g + 1] - s.node_start[g]);
-    }
+    max_slots_ = s.num_inputs;
+    for (int64_t g = 0; g < s.num_genomes; ++g) max_slots_ = std::max(max_slots_, s.num_slots(g));
     for (int64_t k = 0; k < s.node_start[s.num_genomes]; ++k) {
       max_links_ = std::max(max_links_, s.edge_start[k + 1] - s.edge_start[k]);
     }
@@ -136,8 +120,17 @@ class Forward {
         [&] { return evaluate({schedule_, x.data(), x.ndim() == 2, num_samples, y.data()}); });
   }
 
-  // The loss of every genome. Outputs are never all in memory, only those of some genomes at a
-  // time.
+  // The same for networks with memory, from one state to the next, [C, N, B] each.
+  void step(Samples x, Outputs y, State state, Outputs next_state) const {
+    const auto num_samples = static_cast<int64_t>(y.shape(1));
+    run_interruptibly([&] {
+      return evaluate({schedule_, x.data(), x.ndim() == 2, num_samples, y.data(), state.data(),
+                       next_state.data()});
+    });
+  }
+
+  // The loss of every genome, with memory from a first state. Outputs are never all in memory, only
+  // those of some genomes at a time.
   void loss(Samples x, Targets targets, int loss, Losses out) const {
     const auto num_samples = static_cast<int64_t>(targets.shape(0));
     const int64_t size = std::max<int64_t>(1, num_samples * schedule_.num_outputs);
@@ -185,7 +178,7 @@ class Forward {
     const SampleBlocks blocks(call.num_samples, max_slots_, sizeof(T), kernels_.max_width);
     // Splitting a block over genomes is free when inputs are shared: they are loaded once per task.
     const int64_t cost = cost_until(s, s.num_genomes) - cost_until(s, 0);
-    const int64_t work = cost * blocks.padded_samples();
+    const int64_t work = cost * s.steps * blocks.padded_samples();
     // Enough tasks that no thread waits long for the last one.
     const int64_t per_block =
         (4 * threads_ + blocks.count() - 1) / std::max<int64_t>(1, blocks.count());
@@ -213,7 +206,7 @@ class Forward {
 
   // In links, of the genomes before g and of all that lie before them.
   static int64_t cost_until(const ScheduleView<T>& s, int64_t g) {
-    return s.edge_start[s.node_start[g]] + 8 * s.node_start[g] + 8 * g;
+    return s.edge_start[s.node_start[g]] + (8 + 4 * s.num_states) * s.node_start[g] + 8 * g;
   }
 
   // First genome of a split, with equal cost in every split.
@@ -232,9 +225,7 @@ class Forward {
     return low;
   }
 
-  std::tuple<In<int64_t>, In<T>, In<T>, In<uint8_t>, In<uint8_t>, In<int64_t>, In<int32_t>, In<T>,
-             In<int64_t>, In<int32_t>, Slots>
-      arrays_;  // keeps them alive
+  const nb::object owner_;  // of what schedule_ points to
   ScheduleView<T> schedule_;
   int threads_;
   const ForwardKernels<T>& kernels_;
@@ -245,14 +236,11 @@ class Forward {
 template <class T>
 void bind_forward(nb::module_& m, const char* name) {
   nb::class_<Forward<T>>(m, name)
-      .def(nb::init<int64_t, int64_t, In<int64_t>, In<T>, In<T>, In<uint8_t>, In<uint8_t>,
-                    In<int64_t>, In<int32_t>, In<T>, In<int64_t>, In<int32_t>,
-                    typename Forward<T>::Slots, int, const std::string&>(),
-           "num_inputs"_a, "num_outputs"_a, "node_start"_a, "bias"_a, "response"_a, "activation"_a,
-           "aggregation"_a, "edge_start"_a, "source"_a, "weight"_a, "level_start"_a, "level_end"_a,
-           "output_slot"_a, "threads"_a, "simd"_a)
+      .def(nb::init<nb::object, int, const std::string&>(), "schedule"_a, "threads"_a, "simd"_a)
       .def("__call__", &Forward<T>::operator(), "x"_a.noconvert(), "y"_a.noconvert(),
            "Evaluates x [B, I] or [P, B, I] into y [P, B, O].")
+      .def("step", &Forward<T>::step, "x"_a.noconvert(), "y"_a.noconvert(), "state"_a.noconvert(),
+           "next_state"_a.noconvert(), "Evaluates x into y, from state [C, N, B] to next_state.")
       .def("loss", &Forward<T>::loss, "x"_a.noconvert(), "targets"_a.noconvert(), "loss"_a,
            "out"_a.noconvert(),
            "The loss of every genome against targets [B, O], into out [P, 2]: sum and rest.");
@@ -316,8 +304,8 @@ void bind_functions(nb::module_& m) {
         "node_start"_a.noconvert(), "node_key"_a.noconvert(), "bias"_a.noconvert(),
         "response"_a.noconvert(), "activation"_a.noconvert(), "aggregation"_a.noconvert(),
         "conn_start"_a.noconvert(), "source"_a.noconvert(), "target"_a.noconvert(),
-        "weight"_a.noconvert(), "enabled"_a.noconvert(), "rank"_a.noconvert(), "threads"_a,
-        "The arrays of a Schedule by name, and the first cyclic genome or -1.");
+        "weight"_a.noconvert(), "enabled"_a.noconvert(), "rank"_a.noconvert(), "wiring"_a,
+        "threads"_a, "The arrays of a Schedule by name, and the first cyclic genome or -1.");
   m.def("pack_units", &pack<T>, "num_inputs"_a, "begin"_a, "end"_a, "node_start"_a.noconvert(),
         "bias"_a.noconvert(), "response"_a.noconvert(), "activation"_a.noconvert(),
         "aggregation"_a.noconvert(), "edge_start"_a.noconvert(), "source"_a.noconvert(),

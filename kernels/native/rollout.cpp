@@ -49,7 +49,8 @@ class EnsembleMemory {
       : rows_(kMostLanes * extent.num_rows()),
         sources_(kMostLanes * extent.num_rows()),
         nodes_(2 * kMostLanes * extent.max_nodes),
-        values_((s.num_inputs + extent.max_nodes + 1) * group_lanes),
+        values_((s.num_inputs + (1 + s.num_states) * extent.max_nodes + 1) * group_lanes),
+        cells_(kMostLanes * extent.max_nodes * s.num_parameters),
         integers_(kMostLanes * (2 * extent.max_nodes + s.num_outputs + 1)),
         groups_(kMostLanes / group_lanes * (extent.max_nodes + 1)),
         bits_(kMostLanes / group_lanes * extent.max_nodes) {
@@ -64,6 +65,7 @@ class EnsembleMemory {
             nodes_.data() + kMostLanes * nodes,
             rows_.data(),
             values_.data(),
+            cells_.data(),
             sources_.data(),
             integers + 2 * kMostLanes * nodes,
             integers,
@@ -71,7 +73,12 @@ class EnsembleMemory {
             groups_.data(),
             bits_.data(),
             integers + kMostLanes * (2 * nodes + s.num_outputs),
-            groups_.data() + groups * nodes};
+            groups_.data() + groups * nodes,
+            s.kind,
+            s.num_states,
+            s.num_parameters,
+            s.steps,
+            s.time_step};
   }
 
   Ensemble<T> view;
@@ -79,7 +86,7 @@ class EnsembleMemory {
  private:
   AlignedArray<T> rows_;
   AlignedArray<int32_t> sources_;
-  AlignedArray<T> nodes_, values_;
+  AlignedArray<T> nodes_, values_, cells_;
   AlignedArray<int32_t> integers_, groups_;
   AlignedArray<uint32_t> bits_;
 };
@@ -135,9 +142,14 @@ bool rollout(const RolloutKernels<T>& kernels, const RolloutCall<T>& call, const
   std::vector<Memory<T>> memories;
   std::vector<EnsembleMemory<T>> ensembles;
   std::vector<std::unique_ptr<Lanes<T>>> lanes;
+  std::vector<std::vector<T>> remembered;
   for (int i = 0; i < workers; ++i) {
-    memories.emplace_back((s.num_inputs + extent.max_nodes) * kMostLanes, extent.max_links);
+    memories.emplace_back((s.num_inputs + (1 + s.num_states) * extent.max_nodes) * kMostLanes,
+                          extent.max_links);
     lanes.push_back(std::make_unique<Lanes<T>>());
+    remembered.emplace_back(s.num_states * extent.max_nodes * kLaneRow);
+    lanes.back()->memory = remembered.back().data();
+    lanes.back()->max_nodes = extent.max_nodes;
     if (side_by_side) ensembles.emplace_back(s, extent, kernels.group_lanes);
   }
   // Every task works until all is done, so a task that starts late finds nothing left.

@@ -41,6 +41,13 @@ struct alignas(64) Lanes {
   int64_t genome[kLaneRow];
   int64_t result[kLaneRow];  // where total and steps go, or -1 for a lane without an episode
   int count = 0;
+  // What networks remember, [C, max_nodes][kLaneRow].
+  T* memory = nullptr;
+  int64_t max_nodes = 0;
+
+  T* remembered(int64_t plane, int64_t node) const {
+    return memory + (plane * max_nodes + node) * kLaneRow;
+  }
 };
 
 // A control task on lanes.

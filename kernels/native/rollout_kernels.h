@@ -43,15 +43,15 @@ void step_lanes(Lanes<T>& lanes) {
   }
 }
 
-// One network on the lanes from `lane` on. Lanes behind its own are computed too, in vain: their
-// own networks come later and overwrite them.
+// One network on `count` lanes from `lane` on. Lanes behind its own are computed too, in vain:
+// their own networks come later and overwrite them. Only what it remembers must stay off them.
 template <class T, int W>
-void act(const RolloutCall<T>& call, Lanes<T>& lanes, int64_t genome, int lane, int width,
+void act(const RolloutCall<T>& call, Lanes<T>& lanes, int64_t genome, int lane, int count,
          Workspace<T>& workspace, Interrupt& interrupt) {
   if constexpr (W > 1) {
-    if (width < W) {
-      constexpr int kNarrower = W > 4 ? W / 2 : 1;
-      return act<T, kNarrower>(call, lanes, genome, lane, width, workspace, interrupt);
+    constexpr int kNarrower = W > 4 ? W / 2 : 1;
+    if (count <= kNarrower) {
+      return act<T, kNarrower>(call, lanes, genome, lane, count, workspace, interrupt);
     }
   }
   using V = Vector<T, W>;
@@ -62,7 +62,25 @@ void act(const RolloutCall<T>& call, Lanes<T>& lanes, int64_t genome, int lane, 
     }
   }
   const ForwardCall<T> forward{s, nullptr, true, 0, nullptr};
-  GenomePass<T, W>(forward, {0, W}, workspace, interrupt).run(genome);
+  GenomePass<T, W> pass(forward, {0, W}, workspace, interrupt);
+  if (s.num_states == 0) {
+    pass.run(genome);
+  } else {
+    const int64_t nodes = s.num_nodes(genome);
+    T* const state_rows = workspace.values + (s.num_inputs + nodes) * W;
+    for (int64_t r = 0; r < s.num_states * nodes; ++r) {
+      const T* from = lanes.remembered(r / nodes, r % nodes) + lane;
+      for (int b = 0; b < W; b += kLanes<T, W>) store(state_rows + r * W + b, load<V>(from + b));
+    }
+    for (int64_t step = 0; step < s.steps; ++step) {
+      pass.run(genome);
+      pass.settle(genome);
+    }
+    for (int64_t r = 0; r < s.num_states * nodes; ++r) {
+      T* const to = lanes.remembered(r / nodes, r % nodes) + lane;
+      for (int b = 0; b < count; ++b) to[b] = state_rows[r * W + b];
+    }
+  }
   for (int64_t o = 0; o < s.num_outputs; ++o) {
     const int32_t slot = s.output_slot[genome * s.num_outputs + o];
     const T* row = workspace.values + int64_t{slot} * W;
@@ -145,9 +163,26 @@ class Rollout {
     lanes_.steps[lane] = 0;
     lanes_.genome[lane] = item_.genome;
     lanes_.result[lane] = item_.result;
+    forget(lane);
     ++item_.episode;
     ++item_.result;
     return true;
+  }
+
+  // Gives the network of a lane its first state.
+  void forget(int lane) {
+    const ScheduleView<T>& s = call_.schedule;
+    const int64_t genome = lanes_.genome[lane];
+    with_cell(s.kind, [&](auto cell) {
+      using Cell = decltype(cell);
+      if constexpr (Cell::kStates > 0) {
+        for (int64_t k = 0; k < s.num_nodes(genome); ++k) {
+          T state[Cell::kStates];
+          Cell::begin(s.cell + (s.node_start[genome] + k) * Cell::kParameters, state);
+          for (int c = 0; c < Cell::kStates; ++c) lanes_.remembered(c, k)[lane] = state[c];
+        }
+      }
+    });
   }
 
   void act_all() {
@@ -163,12 +198,10 @@ class Rollout {
   }
 
   void act_on(int64_t genome, int lane, int count) {
-    int width = 1;
-    while (width < count) width = width == 1 ? 4 : 2 * width;
-    act<T, kMostWidth<T>>(call_, lanes_, genome, lane, width, workspace_, interrupt_);
+    act<T, kMostWidth<T>>(call_, lanes_, genome, lane, count, workspace_, interrupt_);
     const ScheduleView<T>& s = call_.schedule;
     const int64_t first = s.node_start[genome], last = s.node_start[genome + 1];
-    patience_ -= 64 + 8 * (last - first) + s.edge_start[last] - s.edge_start[first];
+    patience_ -= 64 + s.steps * (8 * (last - first) + s.edge_start[last] - s.edge_start[first]);
   }
 
   void act_in_group(const EnsembleGroups<T>& groups, int first) {
@@ -222,6 +255,9 @@ class Rollout {
     }
     lanes_.total[to] = lanes_.total[from];
     lanes_.steps[to] = lanes_.steps[from];
+    for (int64_t r = 0; r < call_.schedule.num_states * lanes_.max_nodes; ++r) {
+      lanes_.memory[r * kLaneRow + to] = lanes_.memory[r * kLaneRow + from];
+    }
     lanes_.genome[to] = lanes_.genome[from];
     lanes_.result[to] = lanes_.result[from];
   }

@@ -21,6 +21,18 @@ struct ScheduleView {
   const int64_t* level_start;  // [P + 1]
   const int32_t* level_end;    // [L] local node index one past the level
   const int32_t* output_slot;  // [P, O] or -1 for an output that is never evaluated
+  // Only networks with memory need the rest; cells.h explains it.
+  int kind = 0;
+  int num_states = 0, num_parameters = 0;  // of a node
+  int64_t steps = 1;
+  T time_step = T(0);
+  const T* cell = nullptr;  // [N, num_parameters]
+
+  int64_t num_nodes(int64_t genome) const { return node_start[genome + 1] - node_start[genome]; }
+  // Inputs, nodes and what they remember.
+  int64_t num_slots(int64_t genome) const {
+    return num_inputs + (1 + num_states) * num_nodes(genome);
+  }
 
   // Genomes [begin, end) alone.
   ScheduleView part(int64_t begin, int64_t end) const {

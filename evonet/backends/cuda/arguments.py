@@ -14,6 +14,7 @@ import numpy as np
 if TYPE_CHECKING:
     from evonet.backends.base import Episodes
     from evonet.backends.cuda.plan import LaunchPlan, Workload
+    from evonet.schedule import Schedule
 
 
 def forward_arguments(
@@ -47,6 +48,24 @@ def forward_arguments(
         x,
         y,
         _or_null(scratch),
+    )
+
+
+def memory_arguments(schedule: Schedule, arrays: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Lists how networks with memory work through time.
+
+    Args:
+        schedule: P networks with memory.
+        arrays: What `layout.pack_schedule` gave, on the device.
+    """
+    dynamics = schedule.dynamics
+    return (
+        np.int32(dynamics.kind_id),
+        np.int32(dynamics.num_states),
+        np.int32(dynamics.num_parameters),
+        np.int32(dynamics.steps),
+        schedule.dtype.type(dynamics.time_step),
+        arrays["cell"] if dynamics.num_parameters else np.intp(0),
     )
 
 

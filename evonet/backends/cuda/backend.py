@@ -8,11 +8,13 @@ import numpy as np
 import numpy.typing as npt
 
 from evonet.backends.cuda.forward import CudaForward
+from evonet.backends.cuda.steps import CudaSteps
 from evonet.backends.cuda.survey import usable_devices
 from evonet.schedule import build_schedule
 
 if TYPE_CHECKING:
-    from evonet.backends.base import Episodes, Forward, Loss, Mapping, Rollout
+    from evonet.backends.base import Episodes, Forward, Loss, Mapping, Rollout, Steps
+    from evonet.kinds import Dynamics
     from evonet.population import Population
     from evonet.schedule import OnCycle, Schedule
 
@@ -30,13 +32,19 @@ class CudaBackend:
         self._devices = usable_devices()
         self._divided: tuple[Schedule, Mapping, CudaForward] | None = None
 
-    def build_schedule(self, population: Population, on_cycle: OnCycle, threads: int) -> Schedule:
+    def build_schedule(
+        self, population: Population, dynamics: Dynamics, on_cycle: OnCycle, threads: int
+    ) -> Schedule:
         """Compiles genomes on the processor; see `evonet.schedule.build_schedule`."""
-        return build_schedule(population, on_cycle=on_cycle, threads=threads)
+        return build_schedule(population, dynamics, on_cycle=on_cycle, threads=threads)
 
     def forward(self, schedule: Schedule, threads: int, mapping: Mapping = "auto") -> Forward:
         """Divides the schedule among the GPUs; it is uploaded by the first call."""
         return self._divide(schedule, mapping)
+
+    def steps(self, schedule: Schedule, threads: int, mapping: Mapping = "auto") -> Steps:
+        """Divides the schedule among the GPUs, which also keep what its nodes remember."""
+        return CudaSteps(schedule, self._devices, mapping)
 
     def loss(self, schedule: Schedule, threads: int, mapping: Mapping = "auto") -> Loss:
         """Evaluates and adds up losses on the GPUs; only [P, 2] numbers come back."""

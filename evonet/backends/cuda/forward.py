@@ -21,6 +21,7 @@ from evonet.errors import DeviceMemoryError, ShapeError
 if TYPE_CHECKING:
     from evonet.backends.base import Episodes, Mapping
     from evonet.backends.cuda.device import Device, DeviceArray
+    from evonet.backends.cuda.remembered import Remembered
     from evonet.backends.cuda.results import Result
     from evonet.schedule import Schedule
 
@@ -117,7 +118,13 @@ class CudaForward(DeviceForward):
         """Lets every share evaluate its genomes."""
         check_process(self._process)
         samples = self._contiguous(x)
-        self._spread(lambda share: share.run(samples, result_on(share.device)))
+        self._spread(
+            lambda share: share.run(samples, result_on(share.device), self._remembered(share))
+        )
+
+    def _remembered(self, share: Share) -> Remembered | None:
+        """What a share's networks go on from; None for a first state."""
+        return None
 
     def _spread(self, work: Callable[[Share], None]) -> None:
         """Lets every share do its part; one GPU in this thread, several in their own."""

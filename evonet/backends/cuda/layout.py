@@ -41,7 +41,7 @@ def pack_schedule(
         `unit_start`, `node_start` and `level_start`, each [end - begin + 1], int64: the first unit,
         node and level of each genome; `level_end` [L], int32; `node_unit` [N], int32: the header
         of each node, counted from the genome's first unit; `units`, uint32, four to a unit;
-        `output_slot` [end - begin, O], int32. All are C-contiguous.
+        `output_slot` [end - begin, O], int32; `cell` [N, c]. All are C-contiguous.
 
     Raises:
         BackendError: The genomes are too large for the kernels.
@@ -73,6 +73,7 @@ def pack_schedule(
         "level_start": s.level_start[begin : end + 1] - levels.start,
         "level_end": s.level_end[levels],
         "output_slot": s.output_slot[begin:end],
+        "cell": s.cell[int(s.node_start[begin]) : int(s.node_start[end])],
     }
 
 
@@ -88,6 +89,7 @@ def packed_nbytes(schedule: Schedule, begin: int, end: int) -> int:
         + 4 * (last - first)
         + UNIT * _count_units(s, begin, end)
         + 4 * num_genomes * s.num_outputs
+        + s.dtype.itemsize * s.dynamics.num_parameters * (last - first)
     )
 
 
@@ -165,7 +167,7 @@ def _pack_links(
 
 
 def _check_limits(s: Schedule, begin: int, end: int) -> None:
-    slots = np.diff(s.node_start[begin : end + 1]) + s.num_inputs
+    slots = s.num_slots[begin:end]
     if s.num_outputs > MOST_SLOTS:
         raise BackendError(
             f"the genomes have {s.num_outputs} outputs; the cuda backend takes at most "
@@ -174,8 +176,8 @@ def _check_limits(s: Schedule, begin: int, end: int) -> None:
     if slots.max(initial=0) > MOST_SLOTS:
         genome = int(slots.argmax())
         raise BackendError(
-            f"genome {begin + genome} has {slots[genome]} inputs and live nodes; the cuda backend "
-            f'takes at most {MOST_SLOTS}. Use backend="cpu".'
+            f"genome {begin + genome} has {slots[genome]} inputs, live nodes and states; the cuda "
+            f'backend takes at most {MOST_SLOTS}. Use backend="cpu".'
         )
     num_units = _count_units(s, begin, end)
     if num_units > MOST_UNITS:

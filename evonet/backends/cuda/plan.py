@@ -74,21 +74,22 @@ def option_sets() -> list[tuple[str, dict[str, int | str]]]:
     """Every kernel with every set of defines that a plan may ask for."""
     sets: list[tuple[str, dict[str, int | str]]] = []
     for real, vectors in (("float", VECTORS[4]), ("double", VECTORS[8])):
-        sets += [
-            ("forward_samples", {"REAL": real, "GLOBAL_VALUES": 0, "VECTOR": vector})
-            for vector in vectors
-        ]
-        sets.append(("forward_samples", {"REAL": real, "GLOBAL_VALUES": 1, "VECTOR": vectors[0]}))
-        sets += [
-            ("forward_levels", {"REAL": real, "GLOBAL_VALUES": in_global, "WIDE_TEAM": wide})
-            for in_global, wide in ((0, 0), (0, 1), (1, 1))
-        ]
         sets += [("loss", {"REAL": real, "LOSS": loss}) for loss in range(len(LOSSES))]
-        sets += [
-            ("rollout", {"REAL": real, "GLOBAL_VALUES": in_global, "CONTROL": control.name})
-            for control in CONTROLS
-            for in_global in (0, 1)
-        ]
+        for memory in (0, 1):
+            every: dict[str, int | str] = {"REAL": real, "MEMORY": memory}
+            sets += [
+                ("forward_samples", {**every, "GLOBAL_VALUES": in_global, "VECTOR": vector})
+                for in_global, vector in (*((0, vector) for vector in vectors), (1, vectors[0]))
+            ]
+            sets += [
+                ("forward_levels", {**every, "GLOBAL_VALUES": in_global, "WIDE_TEAM": wide})
+                for in_global, wide in ((0, 0), (0, 1), (1, 1))
+            ]
+            sets += [
+                ("rollout", {**every, "GLOBAL_VALUES": in_global, "CONTROL": control.name})
+                for control in CONTROLS
+                for in_global in (0, 1)
+            ]
     return sets
 
 
@@ -259,7 +260,12 @@ def _plan(
     return LaunchPlan(
         kernel=f"forward_{mapping}",
         mapping=mapping,
-        defines={"REAL": real_name(work.dtype), "GLOBAL_VALUES": int(in_global), **defines},
+        defines={
+            "REAL": real_name(work.dtype),
+            "MEMORY": int(work.has_memory),
+            "GLOBAL_VALUES": int(in_global),
+            **defines,
+        },
         grid=(blocks,),
         block=(team_size * teams_per_block,),
         shared_mem=team_shared * teams_per_block,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from evonet.backends.cuda.arguments import rollout_arguments
+from evonet.backends.cuda.arguments import memory_arguments, rollout_arguments
 from evonet.backends.cuda.rollout_plan import Players, plan_rollout
 
 if TYPE_CHECKING:
@@ -52,6 +52,8 @@ def play_genomes(
     num_scratch = plan.scratch_nbytes // dtype.itemsize
     scratch = device.empty((num_scratch,), dtype) if num_scratch else None
     arguments = rollout_arguments(plan, episodes, arrays, who, returns, steps, scratch)
+    if schedule.dynamics.has_memory:
+        arguments += (arrays["node_start"], *memory_arguments(schedule, arrays))
     device.launch(plan.kernel, plan.defines, plan.grid, plan.block, arguments, plan.shared_mem)
     for found, wanted in ((returns, rollout.returns), (steps, rollout.steps)):
         here = np.empty(shape, wanted.dtype)
@@ -68,11 +70,11 @@ def by_size(schedule: Schedule, genomes: npt.NDArray[np.int64]) -> npt.NDArray[n
 
 def players_of(schedule: Schedule, episodes: Episodes, genomes: npt.NDArray[np.int64]) -> Players:
     """Measures the genomes that play, at least one."""
-    nodes = schedule.node_start[genomes + 1] - schedule.node_start[genomes]
     return Players(
         control=episodes.control,
         num_genomes=len(genomes),
         num_episodes=episodes.count,
-        max_slots=schedule.num_inputs + int(nodes.max()),
+        max_slots=int(schedule.num_slots[genomes].max()),
         dtype=schedule.dtype,
+        has_memory=schedule.dynamics.has_memory,
     )

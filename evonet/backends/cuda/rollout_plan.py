@@ -29,8 +29,9 @@ class Players:
         control: Name of the task.
         num_genomes: K.
         num_episodes: E, of each.
-        max_slots: Inputs and live nodes of the largest genome.
+        max_slots: Inputs, live nodes and what these remember, of the largest genome.
         dtype: float32 or float64.
+        has_memory: Whether nodes remember anything.
     """
 
     control: str
@@ -38,6 +39,7 @@ class Players:
     num_episodes: int
     max_slots: int
     dtype: np.dtype[Any]
+    has_memory: bool = False
 
 
 @functools.lru_cache(maxsize=1024)
@@ -64,6 +66,7 @@ def plan_rollout(players: Players, limits: DeviceLimits) -> LaunchPlan:
         mapping="rollout",
         defines={
             "REAL": real_name(players.dtype),
+            "MEMORY": int(players.has_memory),
             "GLOBAL_VALUES": int(in_global),
             "CONTROL": players.control,
         },

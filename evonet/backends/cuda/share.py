@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from evonet.backends.cuda.arguments import forward_arguments
+from evonet.backends.cuda.arguments import forward_arguments, memory_arguments
 from evonet.backends.cuda.layout import pack_schedule, packed_nbytes
 from evonet.backends.cuda.pieces import PieceSize, run_in_pieces
 from evonet.backends.cuda.plan import Workload, plan_forward
+from evonet.backends.cuda.remembered import state_arguments
 from evonet.backends.cuda.rollout import play_genomes
 from evonet.backends.cuda.rollout_plan import most_players
 from evonet.backends.cuda.samples import Visitor
@@ -20,6 +21,7 @@ from evonet.backends.cuda.samples import Visitor
 if TYPE_CHECKING:
     from evonet.backends.base import Episodes, Mapping, Rollout
     from evonet.backends.cuda.device import Device, DeviceArray
+    from evonet.backends.cuda.remembered import Remembered
     from evonet.backends.cuda.results import Result
     from evonet.schedule import Schedule
 
@@ -44,13 +46,14 @@ class Share:
         self._measured: dict[tuple[int, int], Workload] = {}
         self._one_at_a_time = threading.Lock()
 
-    def run(self, x: Any, result: Result) -> None:
+    def run(self, x: Any, result: Result, remembered: Remembered | None = None) -> None:
         """Evaluates this share's genomes.
 
         Args:
             x: [B, I] or [P, B, I] contiguous samples of the schedule's type, on the host or any
                 GPU.
             result: What becomes of their outputs.
+            remembered: What networks with memory go on from; None for a first state.
 
         Raises:
             DeviceMemoryError: Not even one genome fits.
@@ -69,7 +72,7 @@ class Share:
                 self.begin,
                 self.end,
                 self._evaluated.known(num_samples) or self._likely_piece(row_nbytes),
-                lambda begin, end: self._run_piece(begin, end, x, shared, result),
+                lambda begin, end: self._run_piece(begin, end, x, shared, result, remembered),
                 shrink,
                 lambda genome: (
                     f"Genome {genome} alone does not fit with {num_samples} samples: "
@@ -132,7 +135,13 @@ class Share:
         self.device.release_memory()
 
     def _run_piece(
-        self, begin: int, end: int, x: Any, shared: Visitor | None, result: Result
+        self,
+        begin: int,
+        end: int,
+        x: Any,
+        shared: Visitor | None,
+        result: Result,
+        remembered: Remembered | None,
     ) -> None:
         device, dtype = self.device, self._schedule.dtype
         arrays = self._upload(begin, end)
@@ -143,6 +152,12 @@ class Share:
         num_scratch = plan.scratch_nbytes // dtype.itemsize
         scratch = device.empty((num_scratch,), dtype) if num_scratch else None
         arguments = forward_arguments(plan, work, arrays, samples, outputs, scratch)
+        if work.has_memory:
+            if plan.mapping == "samples":
+                arguments += (arrays["node_start"],)
+            arguments += memory_arguments(self._schedule, arrays)
+            first = int(self._schedule.node_start[begin] - self._schedule.node_start[self.begin])
+            arguments += state_arguments(remembered, first)
         device.launch(plan.kernel, plan.defines, plan.grid, plan.block, arguments, plan.shared_mem)
         result.deliver(work, begin, end, outputs)
 

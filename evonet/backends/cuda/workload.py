@@ -26,12 +26,13 @@ class Workload:
         dtype: float32 or float64.
         num_nodes: Live nodes of all genomes.
         num_edges: Their links.
-        max_slots: Inputs and live nodes of the largest genome.
+        max_slots: Inputs, live nodes and what these remember, of the largest genome.
         max_level_width: Nodes of the widest level.
         num_levels: Levels of all genomes.
         max_levels: Levels of the deepest genome.
         max_links: Links of the node that has most.
         has_median: Whether a node takes the median.
+        has_memory: Whether nodes remember anything.
     """
 
     num_genomes: int
@@ -48,6 +49,7 @@ class Workload:
     max_levels: int
     max_links: int
     has_median: bool
+    has_memory: bool = False
 
     @property
     def is_empty(self) -> bool:
@@ -69,7 +71,6 @@ class Workload:
         starts = s.level_start[begin:end] - levels.start
         starts = starts[np.diff(s.level_start[begin : end + 1]) > 0]
         width[starts] = level_end[starts]
-        nodes = np.diff(s.node_start[begin : end + 1])
         return cls(
             num_genomes=end - begin,
             num_inputs=s.num_inputs,
@@ -79,12 +80,13 @@ class Workload:
             dtype=s.dtype,
             num_nodes=last - first,
             num_edges=int(s.edge_start[last] - s.edge_start[first]),
-            max_slots=s.num_inputs + int(nodes.max(initial=0)),
+            max_slots=int(s.num_slots[begin:end].max(initial=s.num_inputs)),
             max_level_width=int(width.max(initial=0)),
             num_levels=levels.stop - levels.start,
             max_levels=int(np.diff(s.level_start[begin : end + 1]).max(initial=0)),
             max_links=int(np.diff(s.edge_start[first : last + 1]).max(initial=0)),
             has_median=bool((s.aggregation[first:last] == aggregation_id("median")).any()),
+            has_memory=s.dynamics.has_memory,
         )
 
 
