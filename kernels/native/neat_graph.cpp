@@ -8,51 +8,10 @@ namespace evonet {
 
 namespace {
 
-// Numbers keys 0, 1, ... in the order of their first appearance, by open addressing.
-class KeyNumbers {
- public:
-  explicit KeyNumbers(size_t expected) { grow(2 * expected + 8); }
-
-  int32_t operator()(int64_t key) {
-    if (2 * (keys_.size() + 1) > slots_.size()) grow(2 * slots_.size());
-    size_t s = home(key);
-    while (slots_[s] >= 0) {
-      if (keys_[slots_[s]] == key) return slots_[s];
-      s = (s + 1) & (slots_.size() - 1);
-    }
-    slots_[s] = static_cast<int32_t>(keys_.size());
-    keys_.push_back(key);
-    return slots_[s];
-  }
-
-  int64_t key(int32_t number) const { return keys_[number]; }
-  int32_t size() const { return static_cast<int32_t>(keys_.size()); }
-
- private:
-  size_t home(int64_t key) const {
-    const uint64_t mixed = static_cast<uint64_t>(key) * 0x9E3779B97F4A7C15ull;
-    return static_cast<size_t>(mixed >> 32) & (slots_.size() - 1);
-  }
-
-  void grow(size_t wanted) {
-    size_t size = 16;
-    while (size < wanted) size *= 2;
-    slots_.assign(size, -1);
-    for (int32_t i = 0; i < this->size(); ++i) {
-      size_t s = home(keys_[i]);
-      while (slots_[s] >= 0) s = (s + 1) & (size - 1);
-      slots_[s] = i;
-    }
-  }
-
-  std::vector<int64_t> keys_;
-  std::vector<int32_t> slots_;
-};
-
 struct Link {
   int32_t source, target;
   bool enabled;
-  nb::object gene;
+  double weight;  // 0 if it is disabled
 };
 
 // Links grouped by target, those of a target in the genome's order.
@@ -88,25 +47,26 @@ class Reader {
     for (int64_t key : inputs) numbers_(key);
     for (int64_t key : outputs) outputs_.push_back(numbers_(key));
     Names names;
-    PyObject* enabled = names("enabled");
+    PyObject *enabled_name = names("enabled"), *weight_name = names("weight");
     links_.reserve(PyDict_GET_SIZE(connections));
     each_entry(connections, [&](PyObject* key, PyObject* gene) {
       const auto [source, target] = read_ends(key);
       const int32_t from = numbers_(source), to = numbers_(target);
-      links_.push_back({from, to, read_truth(attribute(gene, enabled)), nb::borrow(gene)});
+      const bool enabled = read_truth(attribute(gene, enabled_name));
+      const double weight = enabled ? read_real(attribute(gene, weight_name)) : 0.0;
+      links_.push_back({from, to, enabled, weight});
     });
   }
 
-  NeatGraph feed_forward() {
+  void feed_forward() {
     const auto is_enabled = [](const Link& l) { return l.enabled; };
     const InLinks in(links_, numbers_.size(), is_enabled);
     const std::vector<char> required = find_required(in);
     const std::vector<int32_t> order = order_by_level(in, required);
     for (int32_t node : order) add_node(node, in);
-    return std::move(graph_);
   }
 
-  NeatGraph recurrent() {
+  void recurrent() {
     const std::vector<char> required = find_required_by_all();
     const auto is_kept = [&](const Link& l) {
       return l.enabled && (required[l.target] || required[l.source]);
@@ -119,10 +79,9 @@ class Reader {
         add_node(l.target, in);
       }
     }
-    return std::move(graph_);
   }
 
-  NeatGraph spiking() {
+  void spiking() {
     const std::vector<char> required = find_required_by_all();
     const auto is_kept = [&](const Link& l) {
       return l.enabled && required[l.target] && (required[l.source] || is_input(l.source));
@@ -131,6 +90,11 @@ class Reader {
     for (int32_t node = 0; node < numbers_.size(); ++node) {
       if (required[node]) add_node(node, in);
     }
+  }
+
+  NeatGraph take() {
+    graph_.key = numbers_.keys();
+    graph_.output = outputs_;
     return std::move(graph_);
   }
 
@@ -192,23 +156,21 @@ class Reader {
       }
     }
     std::sort(order.begin(), order.end(), [&](int32_t a, int32_t b) {
-      return level[a] != level[b] ? level[a] < level[b] : numbers_.key(a) < numbers_.key(b);
+      return level[a] != level[b] ? level[a] < level[b] : numbers_.keys()[a] < numbers_.keys()[b];
     });
     return order;
   }
 
   void add_node(int32_t node, const InLinks& in) {
-    const auto begin = static_cast<int64_t>(graph_.link_source.size());
+    const auto begin = static_cast<int32_t>(graph_.link_source.size());
     in.each(node, [&](int32_t i) {
-      graph_.link_source.push_back(numbers_.key(links_[i].source));
-      graph_.link_weight.push_back(read_real(attribute(links_[i].gene.ptr(), weight_name_)));
+      graph_.link_source.push_back(links_[i].source);
+      graph_.link_weight.push_back(links_[i].weight);
     });
-    const auto end = static_cast<int64_t>(graph_.link_source.size());
-    graph_.nodes.push_back({numbers_.key(node), begin, end});
+    const auto end = static_cast<int32_t>(graph_.link_source.size());
+    graph_.nodes.push_back({node, begin, end});
   }
 
-  Names names_;
-  PyObject* weight_name_ = names_("weight");
   KeyNumbers numbers_;
   int32_t num_inputs_;
   std::vector<int32_t> outputs_;
@@ -223,12 +185,16 @@ NeatGraph read_graph(NeatKind kind, PyObject* connections, const std::vector<int
   Reader reader(connections, inputs, outputs);
   switch (kind) {
     case NeatKind::kFeedForward:
-      return reader.feed_forward();
+      reader.feed_forward();
+      break;
     case NeatKind::kRecurrent:
-      return reader.recurrent();
-    default:
-      return reader.spiking();
+      reader.recurrent();
+      break;
+    case NeatKind::kSpiking:
+      reader.spiking();
+      break;
   }
+  return reader.take();
 }
 
 }  // namespace evonet
