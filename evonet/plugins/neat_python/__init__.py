@@ -15,9 +15,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
-from evonet.plugins.neat_python.installed import import_neat
-
-import_neat()
+from evonet.plugins.neat_python import installed  # noqa: F401  (says at once what is missing)
 
 if TYPE_CHECKING:
     from evonet.plugins.neat_python.continuous import CTRNN

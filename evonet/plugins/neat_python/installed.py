@@ -17,39 +17,31 @@ from evonet.errors import OptionError
 from evonet.functions import ACTIVATIONS, AGGREGATIONS
 from evonet.native import load_native
 
+try:  # now, because somebody may put the drop-in classes in their place later
+    from neat.activations import ActivationFunctionSet, identity_activation
+    from neat.aggregations import AggregationFunctionSet
+    from neat.ctrnn import CTRNN as NeatCTRNN
+    from neat.ctrnn import CTRNNNodeEval
+    from neat.graphs import feed_forward_layers
+    from neat.iznn import IZNeuron
+except ImportError as error:
+    raise OptionError(
+        "evonet.plugins.neat_python needs neat-python 1.0 or newer. Install it with: "
+        "pip install 'evonet-gpu[neat]'"
+    ) from error
+
 CtrnnRule = Literal["euler", "exponential", "unknown"]
-
-
-def import_neat() -> ModuleType:
-    """Imports neat-python.
-
-    Raises:
-        OptionError: It is not installed.
-    """
-    try:
-        import neat
-    except ImportError:
-        raise OptionError(
-            "evonet.plugins.neat_python needs neat-python. Install it with: "
-            "pip install 'evonet-gpu[neat]'"
-        ) from None
-    module: ModuleType = neat
-    return module
 
 
 @functools.cache
 def built_in_activations() -> dict[str, Callable[..., Any]]:
     """neat-python's own activation functions by name."""
-    from neat.activations import ActivationFunctionSet
-
     return dict(ActivationFunctionSet().functions)
 
 
 @functools.cache
 def built_in_aggregations() -> dict[str, Callable[..., Any]]:
     """neat-python's own aggregation functions by name."""
-    from neat.aggregations import AggregationFunctionSet
-
     return dict(AggregationFunctionSet().functions)
 
 
@@ -74,11 +66,8 @@ def ctrnn_rule() -> CtrnnRule:
     "euler" also keeps the two oddities of those versions: a node integrates what its own buffer
     held two steps ago, and `advance` returns the buffer before the last.
     """
-    from neat.activations import identity_activation
-    from neat.ctrnn import CTRNN, CTRNNNodeEval
-
     node = CTRNNNodeEval(1.0, identity_activation, sum, 1.0, 1.0, [])
-    network = CTRNN([], [0], {0: node})
+    network = NeatCTRNN([], [0], {0: node})
     found = [network.advance([], 0.25, 0.25)[0] for _ in range(3)]
     decay = math.exp(-0.25)
     exact = [1 - decay, decay * (1 - decay) + (1 - decay)]
@@ -91,16 +80,12 @@ def ctrnn_rule() -> CtrnnRule:
 @functools.cache
 def takes_time_constant() -> bool:
     """Whether `CTRNN.create` gets one time constant for all nodes, as before 2.0."""
-    from neat.ctrnn import CTRNN
-
-    return "time_constant" in inspect.signature(CTRNN.create).parameters
+    return "time_constant" in inspect.signature(NeatCTRNN.create).parameters
 
 
 @functools.cache
 def resets_what_is_not_finite() -> bool:
     """Whether a spiking neuron begins anew once it is infinite or no number, as from 2.1 on."""
-    from neat.iznn import IZNeuron
-
     neuron = IZNeuron(0.0, 0.02, 0.2, -65.0, 8.0, [])
     neuron.v = math.nan
     neuron.advance(0.05)
@@ -110,7 +95,5 @@ def resets_what_is_not_finite() -> bool:
 @functools.cache
 def evaluates_orphans() -> bool:
     """Whether a node without links counts by its bias, as from 1.1 on."""
-    from neat.graphs import feed_forward_layers
-
     layers, _ = feed_forward_layers([-1], [0], [(-1, 0), (1, 0)])
     return any(1 in layer for layer in layers)
