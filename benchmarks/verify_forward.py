@@ -547,7 +547,7 @@ def run_neat(networks: int, seed: int, chunk: int = 500, samples: int = 4) -> Ne
         population = evonet.Population.from_neat(genomes, config)
         schedule = build_schedule(population, on_cycle="zero")
         x = random_samples(rng, (len(genomes), samples, num_inputs), np.float64)
-        y = evonet.Network(with_probes(schedule), "cpu", "feedforward", 1)(x)
+        y = evonet.Network(with_probes(schedule), "cpu", 1)(x)
         plain = evonet.compile(population, on_cycle="zero")(x)
         for g, genome in enumerate(genomes):
             fault = checker.check_network(genome, config, schedule, g, x[g], y[g])

@@ -94,6 +94,7 @@ class Analysis:
         while True:
             slots = s.source[s.edge_start[node] : s.edge_start[node + 1]]
             nodes = slots[slots >= s.num_inputs].astype(np.int64) - s.num_inputs + first
+            nodes = nodes[nodes < end]  # what a link of the next step reads is there already
             if len(nodes) == 0:
                 return [int(s.node_key[n]) for n in reversed(path)]
             node = int(nodes[np.argmax(self.finish[nodes])])
@@ -131,8 +132,10 @@ def analyze(schedule: Schedule) -> Analysis:
     np.add.at(work, genome, cost)
 
     # Links between nodes only, as positions among all live nodes, sorted by the reader's level.
+    # Links that read what a node remembers wait for nobody.
     target = np.repeat(np.arange(num_nodes), cost - 1)
-    between = s.source >= s.num_inputs
+    nodes_end = s.num_inputs + np.diff(s.node_start)[genome[target]]
+    between = (s.source >= s.num_inputs) & (s.source < nodes_end)
     target = target[between]
     source = s.source[between].astype(np.int64) - s.num_inputs + s.node_start[genome[target]]
     by_level = np.argsort(level[target], kind="stable")

@@ -1,7 +1,7 @@
 """Champions: the best genome of a run as one small JSON file that people can read.
 
-    save_champion("champion.json", result.best, seed=result.neat.seed)
-    network = evonet.compile(load_champion("champion.json"))
+    save_champion("champion.json", result.best, result.neat.config)
+    network = read_champion("champion.json").compile()
 
 Numbers are as short as they can be without losing a bit, connections stand in the order in which
 sums follow them, and equal champions give equal bytes. The `sha256` is over everything else;
@@ -22,13 +22,17 @@ import numpy as np
 from evonet.atomic_file import open_atomic
 from evonet.champion_fields import FORMAT, VERSION, Scalar, check_fields
 from evonet.config import Config
-from evonet.errors import EvonetError, FileFormatError, OptionError, check_option
+from evonet.errors import EvonetError, FileFormatError, OptionError
 from evonet.evolution.neat import Best
 from evonet.gene_layout import RealType
-from evonet.kinds import KIND_NAMES
+from evonet.kinds import Dynamics
+from evonet.network import Network
+from evonet.network import compile as compile_network
 from evonet.population import Population
+from evonet.schedule import FEEDFORWARD
 
 Document: TypeAlias = dict[str, Any]
+DYNAMICS: Final = ("kind", "propagation", "time_step", "steps")
 HINT: Final = "If it was changed by hand on purpose, remove the line with the sha256."
 
 
@@ -38,7 +42,7 @@ class Champion:
 
     Attributes:
         population: The one genome.
-        kind: What to compile it as.
+        dynamics: How its network works through time.
         fitness: What it scored, if that is known.
         generation: When it was found, if that is known.
         id: Its number in the run, if that is known.
@@ -48,13 +52,17 @@ class Champion:
     """
 
     population: Population
-    kind: str = "feedforward"
+    dynamics: Dynamics = FEEDFORWARD
     fitness: float | None = None
     generation: int | None = None
     id: int | None = None
     seed: int | None = None
     config_digest: str | None = None
     metadata: Mapping[str, Scalar] = field(default_factory=dict)
+
+    def compile(self, **options: Any) -> Network:
+        """Makes the network that it was; options are those of `evonet.compile`."""
+        return compile_network(self.population, **{**self.dynamics.options(), **options})
 
 
 def save_champion(
@@ -65,7 +73,7 @@ def save_champion(
     seed: int | None = None,
     fitness: float | None = None,
     generation: int | None = None,
-    kind: str = "feedforward",
+    dynamics: Dynamics | None = None,
     metadata: Mapping[str, Scalar] | None = None,
 ) -> None:
     """Writes one genome, whole or not at all.
@@ -77,14 +85,14 @@ def save_champion(
         seed: The seed of the run; None for that of the config.
         fitness: What it scored; None for what is known.
         generation: When it was found; None for what is known.
-        kind: What to compile it as.
+        dynamics: How its network works through time; None for what the config says, or for a
+            feed-forward network.
         metadata: Texts, numbers, truth values or None to remember, by name.
 
     Raises:
         OptionError: There is not exactly one genome, or an argument is out of range.
         OSError: The disk or the folder does not take it.
     """
-    check_option("kind", kind, KIND_NAMES)
     best = champion if isinstance(champion, Best) else None
     genome = champion.genome if isinstance(champion, Best) else champion
     if not isinstance(genome, Population) or len(genome) != 1:
@@ -96,10 +104,12 @@ def save_champion(
         generation = best.generation if generation is None else generation
     if config is not None and seed is None:
         seed = config.run.seed
+    if dynamics is None:
+        dynamics = FEEDFORWARD if config is None else config.dynamics
     document: Document = {
         "format": FORMAT,
         "version": VERSION,
-        "kind": kind,
+        **dynamics.options(),
         "num_inputs": genome.num_inputs,
         "num_outputs": genome.num_outputs,
         "dtype": genome.dtype.name,
@@ -158,10 +168,11 @@ def read_champion(path: str | os.PathLike[str]) -> Champion:
         genes = document["nodes"], document["connections"]
         pins = document["num_inputs"], document["num_outputs"]
         population = Population.from_genes(*pins, [genes], document["dtype"])
+        dynamics = Dynamics.of(**{name: document[name] for name in DYNAMICS})
     except EvonetError as error:
         raise FileFormatError(f"{where}: {error}") from error
-    names = ("kind", "fitness", "generation", "id", "seed", "config_digest", "metadata")
-    return Champion(population, **{name: document[name] for name in names})
+    names = ("fitness", "generation", "id", "seed", "config_digest", "metadata")
+    return Champion(population, dynamics, **{name: document[name] for name in names})
 
 
 def _shorten(gene: Document, dtype: RealType) -> Document:

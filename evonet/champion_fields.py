@@ -9,7 +9,7 @@ from typing import Any, Final, TypeAlias
 from evonet.config.messages import show
 from evonet.errors import FileFormatError
 from evonet.gene_layout import LARGEST_KEY, MOST_PINS
-from evonet.kinds import KIND_NAMES
+from evonet.kinds import KIND_NAMES, MOST_STEPS, PROPAGATIONS
 
 FORMAT: Final = "evonet.champion"
 VERSION: Final = 1
@@ -94,6 +94,9 @@ FIELDS: Final[dict[str, Rule]] = {
     "format": _one_of(FORMAT),
     "version": _whole(1, VERSION),
     "kind": _one_of(*KIND_NAMES),
+    "propagation": _one_of(*PROPAGATIONS),
+    "time_step": _maybe(REAL),
+    "steps": _whole(1, MOST_STEPS),
     "num_inputs": _whole(0, MOST_PINS),
     "num_outputs": _whole(0, MOST_PINS),
     "dtype": _one_of("float32", "float64"),

@@ -6,7 +6,6 @@ given, and a state that is slightly wrong would evolve into something slightly w
 
 from __future__ import annotations
 
-import hashlib
 import tomllib
 from typing import Any, Final, cast
 
@@ -14,9 +13,8 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from evonet.config import Config
-from evonet.config.config import EVOLUTION
+from evonet.config.config import digest_tables
 from evonet.config.messages import show
-from evonet.config.toml import write as write_toml
 from evonet.errors import CheckpointError
 from evonet.evolution.neat import Best, OnBadFitness, State
 from evonet.evolution.species import Species
@@ -76,9 +74,7 @@ class StateReader:
         self._expect("config", isinstance(text, str), "a text")
         config = Config.loads(text, source="its config")
         # Not config.digest(): a later evonet may have settings that this text does not know.
-        tables = tomllib.loads(text)
-        written = write_toml({name: tables.get(name, {}) for name in EVOLUTION})
-        known = hashlib.sha256(written.encode()).hexdigest()
+        known = digest_tables(tomllib.loads(text))
         self._expect("config_digest", digest == known, f"{known}, that of its config")
         return config
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import operator
-from typing import Final, Literal, NamedTuple, get_args
+from typing import Any, Final, Literal, NamedTuple, get_args
 
 from evonet.errors import OptionError, check_option
 
@@ -96,9 +96,13 @@ class Dynamics:
         count = _count("steps", steps)
         if count > 1 and kind == "feedforward":
             raise OptionError('steps is for networks with memory; kind="feedforward" has none.')
-        return cls(
-            known.name, "same-step" if propagation == "same-step" else "next-step", seconds, count
-        )
+        when: Propagation = "same-step" if propagation == "same-step" else "next-step"
+        return cls(known.name, when, seconds, count)
+
+    def options(self) -> dict[str, Any]:
+        """What to tell `evonet.compile`, by name."""
+        time_step = self.time_step or None
+        return {**dataclasses.asdict(self), "time_step": time_step}
 
     @property
     def has_memory(self) -> bool:

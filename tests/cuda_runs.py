@@ -14,10 +14,12 @@ from evonet.backends.base import Episodes, Rollout
 from evonet.backends.cuda.arguments import (
     forward_arguments,
     loss_arguments,
+    memory_arguments,
     rollout_arguments,
 )
 from evonet.backends.cuda.layout import pack_schedule
 from evonet.backends.cuda.plan import DeviceLimits, LaunchPlan, Workload, plan_forward, plan_loss
+from evonet.backends.cuda.remembered import step_arguments
 from evonet.backends.cuda.rollout import players_of
 from evonet.backends.cuda.rollout_plan import plan_rollout
 from evonet.resources import resource_folder
@@ -65,20 +67,17 @@ def run_plan(
     scratch = np.full(plan.scratch_nbytes // dtype.itemsize, 456, dtype)
     kernel = compiled(plan.kernel, tuple(plan.defines.items()), mode).get_function(plan.kernel)
     kernel.max_dynamic_shared_size_bytes = plan.shared_mem
-    kernel(
-        plan.grid,
-        plan.block,
-        forward_arguments(
-            plan,
-            work,
-            pack_schedule(schedule, begin, end),
-            np.ascontiguousarray(x),
-            y,
-            scratch if plan.scratch_nbytes else None,
-        ),
-        shared_mem=plan.shared_mem,
-        **launch,
+    arrays = pack_schedule(schedule, begin, end)
+    arguments = forward_arguments(
+        plan,
+        work,
+        arrays,
+        np.ascontiguousarray(x),
+        y,
+        scratch if plan.scratch_nbytes else None,
     )
+    arguments += step_arguments(plan, schedule, arrays, None, 0)
+    kernel(plan.grid, plan.block, arguments, shared_mem=plan.shared_mem, **launch)
     return y
 
 
@@ -158,13 +157,16 @@ def run_rollout(
     scratch = np.full(plan.scratch_nbytes // dtype.itemsize, 456, dtype)
     kernel = compiled(plan.kernel, tuple(plan.defines.items()), mode).get_function(plan.kernel)
     kernel.max_dynamic_shared_size_bytes = plan.shared_mem
+    arrays = pack_schedule(schedule, begin, schedule.num_genomes)
     arguments = rollout_arguments(
         plan,
         episodes,
-        pack_schedule(schedule, begin, schedule.num_genomes),
+        arrays,
         (chosen - begin).astype(np.int32),
         *found,
         scratch if plan.scratch_nbytes else None,
     )
+    if schedule.dynamics.has_memory:
+        arguments += (arrays["node_start"], *memory_arguments(schedule, arrays))
     kernel(plan.grid, plan.block, arguments, shared_mem=plan.shared_mem, **launch)
     return found

@@ -19,6 +19,7 @@ from evonet.champion import load_champion, read_champion, save_champion
 from evonet.config import Config
 from evonet.errors import FileFormatError, OptionError
 from evonet.evolution import Best
+from evonet.kinds import Dynamics
 from evonet.population import Population
 
 same_folder = settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -146,7 +147,7 @@ def test_only_one_genome_is_a_champion(champion: Any, tmp_path: Path) -> None:
         ({"generation": 1.5}, "generation is 1.5"),
         ({"metadata": {"a": [1]}}, "metadata is a table. Expected"),
         ({"metadata": {1: "a"}}, "metadata is a table. Expected"),
-        ({"kind": "spiking"}, "kind='spiking' is not a choice"),
+        ({"dynamics": Dynamics(steps=0)}, "steps is 0. Expected"),
     ],
 )
 def test_what_could_not_be_read_again_is_not_written(

@@ -118,6 +118,17 @@ def tables(draw: st.DrawFn) -> dict[str, dict[str, Any]]:
         drawn["reproduction.min_species_size"],
         drawn["speciation.target_num_species"] or 1,
     )
+    kind = drawn["network.kind"]
+    if kind == "feedforward":
+        drawn["genome.feed_forward"] = True
+    feed_forward = drawn["genome.feed_forward"]
+    without_memory = kind == "feedforward" or (kind == "auto" and feed_forward)
+    if kind not in ("auto", "recurrent") or feed_forward:
+        drawn["network.propagation"] = "next-step"
+    if kind not in ("ctrnn", "izhikevich"):
+        drawn["network.time_step"] = None
+    if without_memory:
+        drawn["network.steps"] = 1
     found: dict[str, dict[str, Any]] = {"task": {}}
     for name, value in drawn.items():
         table, _, key = name.partition(".")
@@ -166,7 +177,7 @@ def test_the_xor_file_says_what_neat_python_says() -> None:
 
 def test_every_rule_is_a_setting_and_every_setting_has_a_rule() -> None:
     names = list(settings(Config))
-    assert len(names) == len(set(names)) == 81
+    assert len(names) == len(set(names)) == 85
     assert names[:4] == ["run.generations", "run.seed", "run.backend", "run.threads"]
     assert "genome.time_constant_init_stdev" in names
     assert "genome.enabled_rate_to_true_add" in names

@@ -202,13 +202,11 @@ def test_each_genome_sees_only_its_own_samples() -> None:
 def test_the_kernel_writes_every_output(dtype: Any, threads: int) -> None:
     order = np.arange(2000) % 250
     schedule = build_schedule(mixed_population(250, dtype)[order], on_cycle="zero")
-    arrays = schedule.arrays()
-    del arrays["node_key"]
     make = require_native().Forward32 if dtype is np.float32 else require_native().Forward64
     x, expected = mixed_samples((131, 3), dtype), expected_outputs(250, (131, 3), dtype)
     for simd in LEVELS:
         found = np.full((2000, 131, 2), -12345, dtype)
-        make(3, 2, *arrays.values(), threads, simd)(x, found)
+        make(schedule, threads, simd)(x, found)
         assert_same_bits(found, expected[order])
 
 
@@ -753,9 +751,7 @@ def test_ctrl_c_stops_an_evaluation_halfway_and_the_next_one_works(
     # Uninterrupted, the call would fill all of y in many seconds.
     script = f"""
     schedule = build_schedule(random_population({sizes}))
-    arrays = schedule.arrays()
-    del arrays["node_key"]
-    kernel = require_native().Forward32(4, 1, *arrays.values(), {threads}, "baseline")
+    kernel = require_native().Forward32(schedule, {threads}, "baseline")
     num_samples = 40_000_000_000 // schedule.num_edges
     x = np.ones((num_samples, 4), np.float32)
     y = np.empty((schedule.num_genomes, num_samples, 1), np.float32)

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import evonet
 from evonet.backends.reference import evaluate_genome
-from evonet.champion import read_champion, save_champion
+from evonet.champion import Champion, read_champion, save_champion
 from evonet.config import Config
 from evonet.controls import CONTROLS, ControlTask
 from evonet.errors import FileFormatError, RunFolderError
@@ -184,7 +184,8 @@ def test_fitness_and_gain_of_a_family_line_have_the_same_decimals() -> None:
         ([-0.25, -0.0001], ["-0.250000", "-0.000100", "+0.249900"]),
     ):
         line = [Improvement(i, value, i, **genes) for i, value in enumerate(fitness)]
-        page = draw_family(line, {}, 1, 1)
+        champion = evonet.Population.random(1, 1, 1, num_nodes=1, num_connections=1)
+        page = draw_family(line, {}, Champion(champion))
         for text in shown:
             assert f">{text}<" in page
 

@@ -565,6 +565,7 @@ def test_types_of_the_arrays_are_the_documented_ones() -> None:
             "level_start": "int64",
             "level_end": "int32",
             "output_slot": "int32",
+            "cell": dtype.__name__,
         }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -153,7 +154,9 @@ def run_genome(schedule: Schedule, genome: int, x: Array, state: Array) -> Array
     return output
 
 
-def evaluate_genome(schedule: Schedule, genome: int, x: Array, state: Array) -> Array:
+def evaluate_genome(
+    schedule: Schedule, genome: int, x: Array, state: Iterable[Array] = ()
+) -> Array:
     """Computes every live node of one genome once.
 
     Args:

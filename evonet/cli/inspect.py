@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
+from evonet.kinds import KINDS
 from evonet.wording import counted
 
 if TYPE_CHECKING:
     from evonet.champion import Champion
+    from evonet.kinds import Dynamics
     from evonet.report.layout import Layout
+
+BEFORE: Final = "′"  # behind a value of the step before
 
 
 @click.command()
@@ -40,7 +44,7 @@ def command(champion: Path, svg: Path | None) -> None:
         if not path.is_file():
             raise RunFolderError(f"{champion}: no generation is done yet, so it has no champion.")
     found = read_champion(path)
-    layout = lay_out(found.population)
+    layout = lay_out(found.population, found.dynamics)
     pins = found.population.num_inputs, found.population.num_outputs
     names = pin_names(found.metadata.get("task"), *pins, found.metadata)
     _describe(found)
@@ -75,6 +79,20 @@ def _describe(champion: Champion) -> None:
         f"{counted(genome.num_nodes - genome.num_outputs, 'hidden node')}, "
         f"{counted(genome.num_connections, 'connection')}, {enabled} of them enabled"
     )
+    if champion.dynamics.has_memory:
+        click.echo(f"{_in_words(champion.dynamics)}; {BEFORE} marks a value of the step before")
+
+
+def _in_words(dynamics: Dynamics) -> str:
+    """Says how a network with memory works through time."""
+    words = [f"{dynamics.kind} network"]
+    if dynamics.kind == "recurrent":
+        words.append(f"{dynamics.propagation} propagation")
+    else:
+        words.append(f"steps of {dynamics.time_step:g} {KINDS[dynamics.kind_id].unit}")
+    if dynamics.steps > 1:
+        words.append(f"{dynamics.steps} steps for one input")
+    return ", ".join(words)
 
 
 def _list_nodes(layout: Layout, names: dict[int, str]) -> None:
@@ -84,7 +102,7 @@ def _list_nodes(layout: Layout, names: dict[int, str]) -> None:
         if spot.level == 0:
             continue
         terms = [
-            f"{link.weight:+.3g} {label[link.source]}"
+            f"{link.weight:+.3g} {label[link.source]}{BEFORE if link.later else ''}"
             for link in layout.links
             if link.target == position
         ]
@@ -95,7 +113,7 @@ def _list_nodes(layout: Layout, names: dict[int, str]) -> None:
 def _analyse(champion: Champion, names: dict[int, str]) -> None:
     from evonet.schedule import build_schedule
 
-    analysis = build_schedule(champion.population).analyze()
+    analysis = build_schedule(champion.population, champion.dynamics).analyze()
     work, span = int(analysis.work[0]), int(analysis.span[0])
     widths = " ".join(str(width) for width in analysis.level_width.tolist())
     path = " → ".join(names.get(key, f"node {key}") for key in analysis.critical_path(0))

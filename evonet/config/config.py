@@ -15,17 +15,35 @@ from evonet.config.draft import Draft, draft_tables
 from evonet.config.file import read_text, tell_format
 from evonet.config.ini import draft_ini
 from evonet.config.messages import printable
-from evonet.config.parts import Genome, Neat, Reproduction, Run, Speciation, Stagnation
+from evonet.config.parts import (
+    Genome,
+    Neat,
+    Network,
+    Reproduction,
+    Run,
+    Speciation,
+    Stagnation,
+)
 from evonet.config.rules import Conflict
 from evonet.config.schema import Part, build, check, conflicts, flatten, settings
 from evonet.config.task import Table, thaw
 from evonet.config.task_defaults import task_defaults
 from evonet.config.toml import parse, write
-from evonet.errors import ConfigError
+from evonet.errors import ConfigError, ConfigFault, OptionError
+from evonet.kinds import Dynamics
 
 # The order of tables in a file.
-TABLES: Final = ("task", "run", "neat", "genome", "speciation", "stagnation", "reproduction")
-# The tables that decide what evolution does with a fitness.
+TABLES: Final = (
+    "task",
+    "run",
+    "network",
+    "neat",
+    "genome",
+    "speciation",
+    "stagnation",
+    "reproduction",
+)
+# The tables that decide what evolution does on a task.
 EVOLUTION: Final = TABLES[2:]
 
 
@@ -35,6 +53,7 @@ class Config(Part):
 
     Attributes:
         run: How a run is carried out.
+        network: What networks remember, and how they work through time.
         neat: The population, and when evolution is done.
         genome: What genomes look like, how far apart they are, and how they mutate.
         speciation: How genomes are divided into species.
@@ -44,6 +63,7 @@ class Config(Part):
     """
 
     run: Run = field(default=Run())
+    network: Network = field(default=Network())
     neat: Neat = field(default=Neat())
     genome: Genome = field(default=Genome())
     speciation: Speciation = field(default=Speciation())
@@ -53,6 +73,18 @@ class Config(Part):
 
     joint: ClassVar[str] = "."
     conflicts: ClassVar[tuple[Conflict, ...]] = (
+        Conflict(
+            "network.kind",
+            "genome.feed_forward",
+            lambda kind, feed_forward: kind == "feedforward" and not feed_forward,
+            "has no cycles, and needs true for",
+        ),
+        Conflict(
+            "network.propagation",
+            "genome.feed_forward",
+            lambda propagation, feed_forward: propagation == "same-step" and feed_forward,
+            "is for networks with cycles, and needs false for",
+        ),
         Conflict(
             "reproduction.elitism",
             "neat.pop_size",
@@ -75,6 +107,7 @@ class Config(Part):
 
     def __post_init__(self) -> None:
         Part.__post_init__(self)
+        self.dynamics  # noqa: B018 (raises if something is missing)
         if not isinstance(self.task, Table):
             draft = draft_tables({"task": self.task}, {})
             if draft.faults:
@@ -142,7 +175,10 @@ class Config(Part):
         if draft.ignored:
             lines = (f"{source}: {line} It is ignored." for line in draft.ignored)
             warnings.warn("\n".join(lines), stacklevel=4)
-        return dataclasses.replace(build(cls, good), task=draft.task)
+        try:
+            return dataclasses.replace(build(cls, good), task=draft.task)
+        except ConfigError as error:
+            raise ConfigError(source, error.faults) from error
 
     def replace(self, changes: Mapping[str, object] | None = None, /, **more: object) -> Config:
         """Copies the config with some settings changed.
@@ -182,7 +218,38 @@ class Config(Part):
         """Writes all settings as TOML, always in the same way; `loads` gives an equal config."""
         return write(self.to_dict())
 
+    @property
+    def dynamics(self) -> Dynamics:
+        """How networks work through time, with "auto" resolved.
+
+        Raises:
+            ConfigError: What "auto" stands for does not have all that is set.
+        """
+        kind = self.network.kind
+        if kind == "auto":
+            kind = "feedforward" if self.genome.feed_forward else "recurrent"
+        try:
+            return Dynamics.of(
+                kind, self.network.propagation, self.network.time_step, self.network.steps
+            )
+        except OptionError as error:
+            fault = ConfigFault("network.kind", f"network: {error}")
+            raise ConfigError("Config", [fault]) from error
+
     def digest(self) -> str:
         """Names by a SHA-256 all that decides what evolution does, so not the run or the task."""
-        tables = self.to_dict()
-        return hashlib.sha256(write({t: tables[t] for t in EVOLUTION}).encode()).hexdigest()
+        return digest_tables(self.to_dict())
+
+
+def digest_tables(tables: Mapping[str, Mapping[str, object]]) -> str:
+    """Names tables such as `Config.to_dict` gives, which may be from an older evonet.
+
+    Settings of networks count where they are not the default, so that a config from before there
+    were any still has its name.
+    """
+    chosen = {name: dict(tables.get(name, {})) for name in EVOLUTION}
+    defaults = flatten(Network())
+    chosen["network"] = {k: v for k, v in chosen["network"].items() if v != defaults.get(k)}
+    if not chosen["network"]:
+        del chosen["network"]
+    return hashlib.sha256(write(chosen).encode()).hexdigest()

@@ -32,8 +32,11 @@ from evonet.config.rules import (
     Whole,
 )
 from evonet.config.schema import Part, setting
+from evonet.kinds import KIND_NAMES, KINDS, MOST_STEPS, PROPAGATIONS
 from evonet.schedule import MOST_THREADS
 
+RECURRENT: Final = ("auto", "recurrent")
+TIMED: Final = tuple(kind.name for kind in KINDS if kind.time_step)
 # Begins with 1 and never mutates.
 CONSTANT_ONE: Final = FloatGene(
     init_mean=1.0, init_stdev=0.0, replace_rate=0.0, mutate_rate=0.0, mutate_power=0.0
@@ -57,6 +60,52 @@ class Run(Part):
         OneOf("auto", "cuda", "cpu", "reference"), "auto"
     )
     threads: int = setting(Whole(0, MOST_THREADS), 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Network(Part):
+    """What networks remember, and how they work through time.
+
+    Attributes:
+        kind: "feedforward" networks remember nothing, "recurrent" ones the value of each node;
+            in a "ctrnn" nodes follow their input with their time constants, in an "izhikevich"
+            they are spiking neurons. "auto" is "feedforward" where genome.feed_forward forbids
+            cycles, and "recurrent" elsewhere.
+        propagation: With "next-step" a value travels one link per step, as in neat-python; with
+            "same-step" only links that close a cycle wait for the next step. For recurrent
+            networks.
+        time_step: What a step stands for, in s for a ctrnn (0.01 if None) and in ms for an
+            izhikevich (0.05 if None).
+        steps: How many steps a network takes for one input.
+    """
+
+    kind: Literal["auto", "feedforward", "recurrent", "ctrnn", "izhikevich"] = setting(
+        OneOf("auto", *KIND_NAMES), "auto"
+    )
+    propagation: Literal["next-step", "same-step"] = setting(OneOf(*PROPAGATIONS), "next-step")
+    time_step: float | None = setting(Maybe(Real(above=0.0)), None)
+    steps: int = setting(Whole(1, MOST_STEPS), 1)
+
+    conflicts: ClassVar[tuple[Conflict, ...]] = (
+        Conflict(
+            "propagation",
+            "kind",
+            lambda propagation, kind: propagation == "same-step" and kind not in RECURRENT,
+            "is for recurrent networks, not for",
+        ),
+        Conflict(
+            "time_step",
+            "kind",
+            lambda time_step, kind: time_step is not None and kind not in TIMED,
+            "is for ctrnn and izhikevich, not for",
+        ),
+        Conflict(
+            "steps",
+            "kind",
+            lambda steps, kind: steps > 1 and kind == "feedforward",
+            "is for networks with memory, not for",
+        ),
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -129,7 +129,7 @@ class _Loop:
     def __init__(self, task: Task, neat: NEAT, evaluations: int) -> None:
         self._task = task
         self._neat = neat
-        self._kind: Any = "feedforward" if neat.config.genome.feed_forward else "recurrent"
+        self._dynamics = neat.config.dynamics
         self._evaluations = evaluations
         self._begun = time.perf_counter()
 
@@ -153,7 +153,9 @@ class _Loop:
         population = neat.ask()
         times.append(time.perf_counter())
         backend: Any = neat.backend
-        network = compile_network(population, self._kind, backend, threads=neat.threads)
+        network = compile_network(
+            population, backend=backend, threads=neat.threads, **self._dynamics.options()
+        )
         times.append(time.perf_counter())
         fitness = self._task.evaluate(network, task_seed(neat.seed, neat.generation))
         times.append(time.perf_counter())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -9,10 +10,12 @@ import numpy as np
 
 from evonet.backends import reference_control
 from evonet.controls import find_control
+from evonet.kinds import Dynamics
 from evonet.network import compile as compile_network
 from evonet.population import Population
 from evonet.report.history import Floats
-from evonet.schedule import Schedule, build_schedule
+from evonet.report.layout import drawn_schedule
+from evonet.schedule import FEEDFORWARD, Schedule
 
 # A minute to watch; some tasks go on for half an hour.
 MOST_STEPS: Final = 1000
@@ -25,7 +28,7 @@ class Episode:
     Attributes:
         control: Name of the task.
         states: [T + 1, S] before each step, and at the end.
-        values: [T, slots] of all nodes of the network at each step.
+        values: [T, I + N] of inputs and nodes at each step, in the order of `lay_out`'s spots.
         outputs: [T, O].
         total: The sum of rewards.
         ended: Whether the task itself ended it; otherwise it was cut.
@@ -54,7 +57,11 @@ class Episode:
 
 
 def record_episode(
-    population: Population, control: str, seed: int, max_steps: int | None = None
+    population: Population,
+    control: str,
+    seed: int,
+    max_steps: int | None = None,
+    dynamics: Dynamics = FEEDFORWARD,
 ) -> Episode:
     """Lets one genome play episode 0 of a seed, with the bits of the fused rollout.
 
@@ -64,13 +71,15 @@ def record_episode(
         seed: Of the generation, as `task_seed` gives it.
         max_steps: Where the episode is cut; None for the task's own limit, but never beyond
             MOST_STEPS.
+        dynamics: How the network works through time.
 
     Raises:
         OptionError: There is no such task.
     """
     limit = find_control(control).max_steps if max_steps is None else max_steps
-    schedule = build_schedule(population)
-    network = compile_network(_with_all_nodes_as_outputs(population, schedule))
+    schedule = drawn_schedule(population, dynamics)
+    look = _watch_cells if dynamics.has_memory else _watch_nodes
+    nodes = look(population, schedule, dynamics)
     output_slot = schedule.output_slot[0]
     state = reference_control.reset(control, seed, np.array([0]), schedule.dtype)
     states, values, outputs = [state[:, 0]], list[Any](), list[Any]()
@@ -78,7 +87,7 @@ def record_episode(
     ended = False
     while not ended and len(outputs) < min(limit, MOST_STEPS):
         seen = reference_control.observe(control, state)
-        computed = np.concatenate([seen[:, 0], network(seen.T)[0, 0]])
+        computed = np.concatenate([seen[:, 0], nodes(seen.T)])
         output = computed[output_slot]
         state, reward, over = reference_control.step(control, state, output[:, None])
         states.append(state[:, 0])
@@ -94,6 +103,28 @@ def record_episode(
         float(total),
         ended,
     )
+
+
+Watch = Callable[[Any], Any]  # [1, I] to the values of all nodes, [N]
+
+
+def _watch_nodes(population: Population, schedule: Schedule, dynamics: Dynamics) -> Watch:
+    network = compile_network(_with_all_nodes_as_outputs(population, schedule))
+    return lambda x: network(x)[0, 0]
+
+
+def _watch_cells(population: Population, schedule: Schedule, dynamics: Dynamics) -> Watch:
+    """What the nodes of a network with memory give is what their cells remember."""
+    network = compile_network(population, **dynamics.options())
+    row = {int(key): k for k, key in enumerate(network.schedule.node_key)}
+    order = [row[int(key)] for key in schedule.node_key]
+
+    def values(x: Any) -> Any:
+        network(x)
+        state: Any = network.state
+        return state[0, order, 0]
+
+    return values
 
 
 def _with_all_nodes_as_outputs(population: Population, schedule: Schedule) -> Population:

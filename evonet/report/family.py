@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from evonet.champion import Champion
 from evonet.errors import EvonetError
 from evonet.population import Population
 from evonet.report.layout import lay_out
@@ -87,16 +88,13 @@ def _moved(moved: Sequence[tuple[float, str]]) -> Iterator[Change]:
     yield Change("changed", f"{what} {difference:+.3g}{others}")
 
 
-def draw_family(
-    line: Sequence[Improvement], names: Mapping[int, str], num_inputs: int, num_outputs: int
-) -> str:
+def draw_family(line: Sequence[Improvement], names: Mapping[int, str], champion: Champion) -> str:
     """Lists the improvements, the champion last.
 
     Args:
         line: In the order in which they were found.
         names: Of inputs and outputs, by key.
-        num_inputs: I.
-        num_outputs: O.
+        champion: The last of them.
     """
     shown = _most_telling(line)
     decimals = _decimals([genome.fitness for genome in line])
@@ -106,7 +104,7 @@ def draw_family(
         before = line[position - 1] if position > 0 else None
         rows.append(
             "<tr>"
-            f"<td>{_thumbnail(after, num_inputs, num_outputs)}</td>"
+            f"<td>{_thumbnail(after, champion)}</td>"
             f'<td class="number">{after.generation}</td>'
             f'<td class="number"><b>{after.fitness:,.{decimals}f}</b></td>'
             f'<td class="number gain">{_gain(before, after, decimals)}</td>'
@@ -160,7 +158,7 @@ def _chips(before: Improvement | None, after: Improvement, names: Mapping[int, s
     return "".join(chips) or "the same genes, luckier episodes"
 
 
-def _thumbnail(genome: Improvement, num_inputs: int, num_outputs: int) -> str:
+def _thumbnail(genome: Improvement, champion: Champion) -> str:
     nodes = [
         {"key": key, "bias": bias, "response": response, "activation": act, "aggregation": agg}
         for key, (bias, response, act, agg) in genome.nodes.items()
@@ -176,7 +174,8 @@ def _thumbnail(genome: Improvement, num_inputs: int, num_outputs: int) -> str:
         for innovation, (source, target, weight, enabled) in genome.connections.items()
     ]
     try:
-        population = Population.from_genes(num_inputs, num_outputs, [(nodes, connections)])
-        return draw_thumbnail(lay_out(population))
+        pins = champion.population.num_inputs, champion.population.num_outputs
+        population = Population.from_genes(*pins, [(nodes, connections)])
+        return draw_thumbnail(lay_out(population, champion.dynamics))
     except EvonetError:  # a file changed by hand; the rest of the page is still worth having
         return ""

@@ -9,8 +9,9 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from evonet.functions import ACTIVATIONS, AGGREGATIONS
+from evonet.kinds import Dynamics
 from evonet.population import Population
-from evonet.schedule import Schedule, build_schedule
+from evonet.schedule import FEEDFORWARD, Schedule, build_schedule
 
 # Passes over the columns, each of which moves nodes nearer to their neighbours.
 SWEEPS: Final = 8
@@ -44,12 +45,14 @@ class Link(NamedTuple):
         target: Position of the spot that it ends at.
         weight: Of the connection.
         bends: The rows at which it passes the levels between, so that it avoids their nodes.
+        later: Whether it carries what its source was one step ago.
     """
 
     source: int
     target: int
     weight: float
     bends: tuple[float, ...] = ()
+    later: bool = False
 
 
 @dataclass(frozen=True)
@@ -71,23 +74,32 @@ class Layout:
     num_outputs: int
 
 
-def lay_out(population: Population) -> Layout:
+def lay_out(population: Population, dynamics: Dynamics = FEEDFORWARD) -> Layout:
     """Places the live nodes of one genome.
+
+    Networks with memory are placed by when values could travel if only links that close a cycle
+    waited for the next step: a single column would show nothing.
 
     Args:
         population: One genome.
+        dynamics: How its network works through time.
 
     Raises:
-        CyclicGenomeError: It has a cycle.
+        CyclicGenomeError: It has a cycle and no memory.
     """
-    schedule = build_schedule(population, on_cycle="error")
+    schedule = drawn_schedule(population, dynamics)
+    all_later = dynamics.has_memory and dynamics.propagation == "next-step"
     num_inputs = schedule.num_inputs
     ends = schedule.level_end.tolist()
     level = [0] * num_inputs
     for number, (begin, end) in enumerate(zip([0, *ends], ends, strict=False), 1):
         level += [number] * (end - begin)
     readers = np.repeat(np.arange(schedule.num_nodes), np.diff(schedule.edge_start)) + num_inputs
-    ends_of = list(zip(schedule.source.tolist(), readers.tolist(), strict=True))
+    num_spots = num_inputs + schedule.num_nodes
+    sources = schedule.source.tolist()
+    later = [source >= num_spots or (all_later and source >= num_inputs) for source in sources]
+    begins = [s - schedule.num_nodes if s >= num_spots else s for s in sources]
+    ends_of = list(zip(begins, readers.tolist(), strict=True))
     columns: list[list[int]] = [[] for _ in range(len(ends) + 1)]
     for spot, number in enumerate(level):
         columns[number].append(spot)
@@ -109,13 +121,19 @@ def lay_out(population: Population) -> Layout:
             for spot, number in enumerate(level)
         ],
         links=[
-            Link(chain[0], chain[-1], weight, tuple(row[spot] for spot in chain[1:-1]))
-            for chain, weight in zip(chains, schedule.weight.tolist(), strict=True)
+            Link(chain[0], chain[-1], weight, tuple(row[spot] for spot in chain[1:-1]), waits)
+            for chain, weight, waits in zip(chains, schedule.weight.tolist(), later, strict=True)
         ],
         depth=len(ends),
         tallest=max(tallest, *(len(column) * 2 // 3 for column in columns)),
         num_outputs=schedule.num_outputs,
     )
+
+
+def drawn_schedule(population: Population, dynamics: Dynamics) -> Schedule:
+    """The schedule by which `lay_out` places nodes, and whose slots its spots have."""
+    placed = Dynamics("recurrent", "same-step") if dynamics.has_memory else dynamics
+    return build_schedule(population, placed)
 
 
 def _arrange(columns: list[list[int]], chains: list[list[int]], count: int) -> list[float]:

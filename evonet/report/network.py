@@ -33,8 +33,10 @@ class _Canvas(NamedTuple):
         return self.left + self.across * level / max(1, self.depth), self.top + self.down * row
 
     def curve(self, layout: Layout, link: Link) -> str:
-        """A path that leaves and enters every level straight ahead."""
+        """A path that leaves and enters every level straight ahead, or leads back in a bow."""
         begin, end = layout.spots[link.source], layout.spots[link.target]
+        if begin.level >= end.level:
+            return self._bow(begin, end)
         rows = [begin.row, *link.bends, end.row]
         levels = range(begin.level, end.level + 1)
         if not link.bends:
@@ -47,6 +49,16 @@ class _Canvas(NamedTuple):
             pieces.append(f"C{middle:.1f},{y:.1f} {middle:.1f},{to_y:.1f} {to_x:.1f},{to_y:.1f}")
             x, y = to_x, to_y
         return "".join(pieces)
+
+    def _bow(self, begin: Spot, end: Spot) -> str:
+        """A path that leaves ahead and comes back from behind, round the nodes between."""
+        (x, y), (to_x, to_y) = self.at(begin.level, begin.row), self.at(end.level, end.row)
+        out = min(38.0, 0.4 * self.across)
+        down = max(y, to_y) + min(34.0, 0.2 * self.down) + 0.12 * abs(x - to_x)
+        return (
+            f"M{x:.1f},{y:.1f}C{x + out:.1f},{y:.1f} {x + out:.1f},{down:.1f} "
+            f"{(x + to_x) / 2:.1f},{down:.1f}S{to_x - out:.1f},{to_y:.1f} {to_x:.1f},{to_y:.1f}"
+        )
 
 
 def draw_network(layout: Layout, names: Mapping[int, str], *, standalone: bool = False) -> str:
@@ -80,7 +92,7 @@ def draw_thumbnail(layout: Layout, width: float = 84.0, height: float = 52.0) ->
     """Draws the shape of a network, small and without words."""
     canvas = _Canvas(6.0, 3.0, width - 12.0, height - 6.0, layout.depth)
     parts = [
-        f'<path class="{_sign(link.weight)}" d="{canvas.curve(layout, link)}" '
+        f'<path class="{_look(link)}" d="{canvas.curve(layout, link)}" '
         f'stroke-width="{0.4 + 1.2 * share:.2f}"/>'
         for link, share in _strongest(layout)[:120]
     ]
@@ -112,9 +124,10 @@ def _columns(canvas: _Canvas, height: float) -> list[str]:
 def _links(layout: Layout, names: Mapping[int, str], canvas: _Canvas) -> list[str]:
     label = [text(names.get(spot.key, f"node {spot.key}")) for spot in layout.spots]
     return [
-        f'<path class="{_sign(link.weight)}" d="{canvas.curve(layout, link)}" '
+        f'<path class="{_look(link)}" d="{canvas.curve(layout, link)}" '
         f'stroke-width="{0.7 + 4.3 * share:.2f}" opacity="{0.35 + 0.6 * share:.2f}">'
-        f"<title>{label[link.source]} → {label[link.target]}: {link.weight:.4g}</title></path>"
+        f"<title>{label[link.source]} → {label[link.target]}: {link.weight:.4g}"
+        f"{', in the next step' if link.later else ''}</title></path>"
         for link, share in reversed(_strongest(layout))
     ]
 
@@ -126,8 +139,9 @@ def _strongest(layout: Layout) -> list[tuple[Link, float]]:
     return [(link, abs(link.weight) / greatest) for link in links]
 
 
-def _sign(weight: float) -> str:
-    return "link negative" if weight < 0 else "link positive"
+def _look(link: Link) -> str:
+    sign = "negative" if link.weight < 0 else "positive"
+    return f"link {sign}{' later' if link.later else ''}"
 
 
 def _kind(spot: Spot, layout: Layout) -> str:
@@ -169,6 +183,7 @@ STYLE: Final = """
 svg{font:12px system-ui,sans-serif;background:#fff}
 .level{fill:#f0f3f7}.level-name{fill:#8792a2;font-size:10px}
 .link{fill:none}.positive{stroke:#2f6fde}.negative{stroke:#e2703a}
+.later{stroke-dasharray:5 4}
 .node{stroke:#1c2430;stroke-width:1.4;fill:#fff}.output{fill:#d9f2e6}.input{fill:#eef2f8}
 .pin{fill:#1c2430}.node-key{fill:#5b6675;font-size:10px}
 """.strip()

@@ -63,7 +63,7 @@ def render_report(home: RunFolder) -> str:
     population = champion.population
     pins = population.num_inputs, population.num_outputs
     names = pin_names(name, *pins, champion.metadata)
-    layout = lay_out(population)
+    layout = lay_out(population, champion.dynamics)
     episode = _episode(champion, config)
     return items(
         [
@@ -157,12 +157,15 @@ def _network(layout: Layout, names: dict[int, str], champion: Champion) -> str:
     notes = [counted(left_out, "disabled link")] if left_out else []
     notes += [counted(idle, "link") + " without effect"] if idle else []
     note = f" Not drawn: {', '.join(notes)}." if notes else ""
+    waits = "Each level is computed at once."
+    if any(link.later for link in layout.links):
+        waits = "A dashed link carries what its source was one step ago."
     return items(
         [
             '<div class="card"><h2>The champion\'s network</h2>',
             draw_network(layout, names),
             '<p class="note"><i class="swatch positive"></i>excites <i class="swatch negative"></i>'
-            f"inhibits; width is weight. Each level is computed at once.{note}</p></div>",
+            f"inhibits; width is weight. {waits}{note}</p></div>",
         ]
     )
 
@@ -174,7 +177,7 @@ def _episode(champion: Champion, config: Config) -> Episode | None:
         return None
     seed = task_seed(champion.seed, champion.generation)
     steps = limit if isinstance(limit, int) else None
-    return record_episode(champion.population, str(name), seed, steps)
+    return record_episode(champion.population, str(name), seed, steps, champion.dynamics)
 
 
 def _film(episode: Episode, generation: int | None) -> str:
@@ -211,13 +214,12 @@ def _film(episode: Episode, generation: int | None) -> str:
 def _family(line: list[Improvement], names: dict[int, str], champion: Champion) -> str:
     if not line:
         return ""
-    population = champion.population
     return items(
         [
             '<section class="card"><h2>How it came about</h2>',
             '<p class="note">Each row is a genome that beat all before it, with what set it apart '
             "from the one above. That one need not be its parent.</p>",
-            draw_family(line, names, population.num_inputs, population.num_outputs),
+            draw_family(line, names, champion),
             "</section>",
         ]
     )

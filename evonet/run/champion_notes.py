@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from evonet.champion_fields import Scalar
 from evonet.config.messages import printable
+from evonet.kinds import Dynamics
 from evonet.network import compile as compile_network
 from evonet.population import Population
 from evonet.tasks.base import Task
@@ -20,7 +21,9 @@ MOST_CHARACTERS: Final = 24
 ASIDE: Final = "kept aside: "
 
 
-def note_champion(task: Task, name: object, genome: Population, kind: Any) -> dict[str, Scalar]:
+def note_champion(
+    task: Task, name: object, genome: Population, dynamics: Dynamics
+) -> dict[str, Scalar]:
     """Notes what is known about a champion.
 
     Args:
@@ -28,7 +31,7 @@ def note_champion(task: Task, name: object, genome: Population, kind: Any) -> di
             examples `test_scores`.
         name: Of the task in the config.
         genome: The champion alone.
-        kind: Of its network.
+        dynamics: Of its network.
     """
     notes: dict[str, Scalar] = {"task": name} if isinstance(name, str) else {}
     for pin in ("input", "output"):
@@ -36,7 +39,7 @@ def note_champion(task: Task, name: object, genome: Population, kind: Any) -> di
         notes |= {f"{pin} {i}": str(given) for i, given in enumerate(names)}
     test: Any = getattr(task, "test", None)
     if test is not None and hasattr(task, "test_scores"):
-        found = task.test_scores(compile_network(genome, kind))
+        found = task.test_scores(compile_network(genome, **dynamics.options()))
         scores = {n: float(score[0]) for n, score in found.items()}
         notes[f"{ASIDE}examples"] = len(test.x)
         notes |= {f"{ASIDE}{n}": score for n, score in scores.items() if math.isfinite(score)}

@@ -64,13 +64,12 @@ class ChampionWriter(Callback):
     def _write(self, neat: NEAT) -> None:
         if neat.best is None or neat.best is self._written:
             return
-        kind = "feedforward" if neat.config.genome.feed_forward else "recurrent"
+        dynamics = neat.config.dynamics
         save_champion(
             self._path,
             neat.best,
             neat.config,
             seed=neat.seed,
-            kind=kind,
-            metadata=note_champion(self._task, self._name, neat.best.genome, kind),
+            metadata=note_champion(self._task, self._name, neat.best.genome, dynamics),
         )
         self._written, self._time = neat.best, time.monotonic()

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from evonet.backends.cuda.arguments import forward_arguments, memory_arguments
+from evonet.backends.cuda.arguments import forward_arguments
 from evonet.backends.cuda.layout import pack_schedule, packed_nbytes
 from evonet.backends.cuda.pieces import PieceSize, run_in_pieces
 from evonet.backends.cuda.plan import Workload, plan_forward
-from evonet.backends.cuda.remembered import state_arguments
+from evonet.backends.cuda.remembered import step_arguments
 from evonet.backends.cuda.rollout import play_genomes
 from evonet.backends.cuda.rollout_plan import most_players
 from evonet.backends.cuda.samples import Visitor
@@ -152,12 +152,8 @@ class Share:
         num_scratch = plan.scratch_nbytes // dtype.itemsize
         scratch = device.empty((num_scratch,), dtype) if num_scratch else None
         arguments = forward_arguments(plan, work, arrays, samples, outputs, scratch)
-        if work.has_memory:
-            if plan.mapping == "samples":
-                arguments += (arrays["node_start"],)
-            arguments += memory_arguments(self._schedule, arrays)
-            first = int(self._schedule.node_start[begin] - self._schedule.node_start[self.begin])
-            arguments += state_arguments(remembered, first)
+        first = int(self._schedule.node_start[begin] - self._schedule.node_start[self.begin])
+        arguments += step_arguments(plan, self._schedule, arrays, remembered, first)
         device.launch(plan.kernel, plan.defines, plan.grid, plan.block, arguments, plan.shared_mem)
         result.deliver(work, begin, end, outputs)
 
