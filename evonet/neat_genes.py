@@ -116,7 +116,7 @@ def _read_natively(
     genomes: Sequence[NeatGenome], dtype: RealType, functions: FunctionIds
 ) -> dict[str, NDArray[Any]] | None:
     native = load_native()
-    packed = native and native.pack_neat(list(genomes), *functions.values())
+    packed: Any = native and native.pack_neat(list(genomes), *functions.values())
     if packed is None:
         return None
     with np.errstate(over="ignore", under="ignore"):  # The validation finds what overflowed.

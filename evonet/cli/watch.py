@@ -35,7 +35,9 @@ class Watch:
         callbacks: What the run has to call.
     """
 
-    def __init__(self, home: RunFolder, name: str, task: Task, quiet: bool) -> None:
+    def __init__(
+        self, home: RunFolder, name: str, task: Task, quiet: bool, progress: bool = True
+    ) -> None:
         """Says nothing yet.
 
         Args:
@@ -43,6 +45,7 @@ class Watch:
             name: What the run is called.
             task: What to evolve on.
             quiet: Whether to say nothing as long as all goes well.
+            progress: Whether to show a progress bar.
         """
         self._home = home
         self._quiet = quiet
@@ -51,8 +54,12 @@ class Watch:
         self._interrupts = Interrupts()
         self.task = self._interrupts.around(task)
         self.callbacks: list[Callback] = [self._begun, self._interrupts]
+        if isinstance(task, Callback):  # one that wants to know about its run
+            self.callbacks.append(task)
         if not quiet:
-            self.callbacks += [_FirstLine(home, name), Progress()]
+            self.callbacks.append(_FirstLine(home, name))
+        if not quiet and progress:
+            self.callbacks.append(Progress())
 
     def over(self, run: Callable[[], Result]) -> int:
         """Lets a run happen, then writes its report and says how it ended.

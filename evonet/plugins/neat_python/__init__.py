@@ -20,7 +20,7 @@ from evonet.plugins.neat_python import installed  # noqa: F401  (says at once wh
 if TYPE_CHECKING:
     from evonet.plugins.neat_python.continuous import CTRNN
     from evonet.plugins.neat_python.evaluator import BatchEvaluator
-    from evonet.plugins.neat_python.evolving import Winner, evolve
+    from evonet.plugins.neat_python.evolving import evolve
     from evonet.plugins.neat_python.export import export_json
     from evonet.plugins.neat_python.networks import FeedForwardNetwork, RecurrentNetwork
     from evonet.plugins.neat_python.spiking import IZNN
@@ -31,7 +31,6 @@ _HOME = {
     "FeedForwardNetwork": "networks",
     "IZNN": "spiking",
     "RecurrentNetwork": "networks",
-    "Winner": "evolving",
     "evolve": "evolving",
     "export_json": "export",
 }
@@ -42,7 +41,6 @@ __all__ = [
     "BatchEvaluator",
     "FeedForwardNetwork",
     "RecurrentNetwork",
-    "Winner",
     "evolve",
     "export_json",
 ]

@@ -100,7 +100,7 @@ class CompiledNodes:
         answers = np.empty((1, len(samples), len(self.output_nodes)))
         engine = self._side_by_side(len(samples))
         native.neat_answers([engine], self._feed_forward, 1, samples, answers, 1)
-        return answers[0]
+        return answers.reshape(answers.shape[1:])
 
 
 def check_rows(x: npt.ArrayLike, num_inputs: int) -> npt.NDArray[np.float64]:

@@ -23,8 +23,8 @@ from evonet.neat_genes import (
 from evonet.network import Network
 from evonet.network import compile as compile_network
 from evonet.plugins.neat_python.config_functions import IN_PYTHON, function_ids, warn_of_python
-from evonet.plugins.neat_python.installed import ctrnn_rule, evaluates_orphans
 from evonet.plugins.neat_python.exact import ExactNetwork, MixedNetwork
+from evonet.plugins.neat_python.installed import ctrnn_rule, evaluates_orphans
 from evonet.population import Population
 from evonet.validation import check_population
 
@@ -39,7 +39,7 @@ def kind_of(config: NeatConfig) -> KindName:
     Args:
         config: A `neat.Config`.
     """
-    settings = getattr(config, "genome_config", config)
+    settings: Any = getattr(config, "genome_config", config)
     genes = {a.name for a in getattr(settings.node_gene_type, "_gene_attributes", ())}
     if {"a", "b", "c", "d"} <= genes:
         return "izhikevich"
@@ -98,8 +98,14 @@ def compile_genomes(
         (len(found), *pins),
         in_python,
         _exact(*chosen, config, pins, dynamics, threads),
-        compile_network(population[~in_python], **options),
+        compile_network(_part(population, ~in_python), **options),
     )
+
+
+def _part(population: Population, chosen: npt.NDArray[np.bool_]) -> Population:
+    part = population[chosen]
+    assert isinstance(part, Population)
+    return part
 
 
 def _has_kernel(kind: KindName) -> bool:
@@ -207,9 +213,7 @@ def _pack(
 ) -> tuple[Population, npt.NDArray[np.bool_]]:
     """Packs genomes, and tells which have nodes that only Python can compute."""
     functions = function_ids(config)
-    arrays = _say_how_to_add(
-        lambda: arrays_from_neat(ids, genomes, real_type(dtype), functions)
-    )
+    arrays = _say_how_to_add(lambda: arrays_from_neat(ids, genomes, real_type(dtype), functions))
     odd = np.zeros(len(arrays["node_key"]), bool)
     for kind in ("activation", "aggregation"):
         here = arrays[kind] == IN_PYTHON

@@ -33,7 +33,7 @@ def function_ids(config: NeatConfig) -> dict[str, dict[str, int]]:
         "activation" and "aggregation", each with an id per name; IN_PYTHON for functions of the
         user's own that could not be translated.
     """
-    settings = getattr(config, "genome_config", config)
+    settings: Any = getattr(config, "genome_config", config)
     return {
         "activation": _ids(
             "activation",
@@ -97,7 +97,7 @@ def warn_of_python(config: NeatConfig, functions: Iterable[Callable[..., Any]]) 
     if not new:
         return
     _warned.update(new)
-    settings = getattr(config, "genome_config", config)
+    settings: Any = getattr(config, "genome_config", config)
     names = {f: f'activation "{name}"' for name, f in settings.activation_defs.functions.items()}
     names |= {
         f: f'aggregation "{name}"'

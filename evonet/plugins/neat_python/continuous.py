@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from neat.ctrnn import CTRNN as NeatCTRNN
+from neat.ctrnn import CTRNN as NeatCTRNN  # noqa: N811
 from neat.ctrnn import CTRNNNodeEval
 
 from evonet.neat_genes import NeatConfig, NeatGenome
@@ -69,25 +69,27 @@ class CTRNN(CompiledNodes, NeatCTRNN):  # type: ignore[misc]
             NeatCTRNN.__init__(self, inputs, outputs, node_evals)
 
     @staticmethod
-    def create(genome: NeatGenome, config: NeatConfig, *time_constant: float) -> CTRNN:
+    def create(genome: NeatGenome, config: NeatConfig, time_constant: float | None = None) -> CTRNN:
         """Makes the network of a genome.
 
         Args:
             genome: Its nodes and connections.
             config: A `neat.Config`.
-            *time_constant: The one of all nodes, in seconds, where the installed neat-python has
+            time_constant: The one of all nodes, in seconds, where the installed neat-python has
                 none in its genes: before 2.0.
+
+        Raises:
+            TypeError: There is a time constant too much, or too little.
         """
         native, settings = network_engine(), config.genome_config
         ordinary = isinstance(genome.nodes, dict) and isinstance(genome.connections, dict)
-        wanted = int(takes_time_constant())
+        if (time_constant is not None) != takes_time_constant():
+            what = "needs a time constant" if time_constant is None else "takes no time constant"
+            raise TypeError(f"CTRNN.create() of the installed neat-python {what}")
         if native is None or not ordinary or not evaluates_orphans() or ctrnn_rule() == "unknown":
-            made = NeatCTRNN.create(genome, config, *time_constant)
+            given = () if time_constant is None else (time_constant,)
+            made = NeatCTRNN.create(genome, config, *given)
             return CTRNN(made.input_nodes, made.output_nodes, made.node_evals)
-        if len(time_constant) != wanted:
-            raise TypeError(
-                f"CTRNN.create() takes {2 + wanted} arguments, got {2 + len(time_constant)}"
-            )
         network = object.__new__(CTRNN)
         engine = native.NeatNetwork.create(
             False,
@@ -96,7 +98,7 @@ class CTRNN(CompiledNodes, NeatCTRNN):  # type: ignore[misc]
             settings.output_keys,
             settings.activation_defs,
             settings.aggregation_function_defs,
-            time_constant[0] if wanted else None,
+            time_constant,
         )
         network._finish(settings.input_keys, settings.output_keys, engine)
         return network
@@ -150,7 +152,7 @@ class CTRNN(CompiledNodes, NeatCTRNN):  # type: ignore[misc]
             answers = np.empty((1, len(samples), len(self.output_nodes)))
             engine, exact = self._side_by_side(len(samples)), ctrnn_rule() == "exponential"
             engine.advance_rows(samples, answers, advance_time, time_step, exact)
-            return answers[0]
+            return answers.reshape(answers.shape[1:])
         if self._samples is None:
             self._samples = [self.fresh() for _ in samples]
         if len(self._samples) != len(samples):

@@ -1,4 +1,4 @@
-"""`BatchEvaluator`: the fitness function of `neat.Population.run`, for whole populations at once."""
+"""`BatchEvaluator`: the fitness function of `neat.Population.run`, for whole populations."""
 
 from __future__ import annotations
 
@@ -216,6 +216,15 @@ class BatchEvaluator:
     def kind(self, config: NeatConfig) -> KindName:
         """The kind of network that genomes of a config become here."""
         return kind_of(config) if self._kind == "auto" else self._kind  # type: ignore[return-value]
+
+    def network_settings(self, config: NeatConfig) -> dict[str, object]:
+        """What a config of evonet's needs so that its networks are as they are here."""
+        settings: dict[str, object] = {"network.kind": self.kind(config)}
+        if self._time_step is not None:
+            settings["network.time_step"] = self._time_step
+        if self._steps != 1:
+            settings["network.steps"] = self._steps
+        return settings
 
     def __call__(self, genomes: NeatGenomes, config: NeatConfig) -> None:
         """Evaluates a generation.

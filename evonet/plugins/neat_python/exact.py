@@ -108,7 +108,7 @@ class ExactNetwork(PopulationFace):
         self._dynamics = dynamics
         self._threads = threads
         self._networks = networks
-        self._engines = [getattr(network, "_engine", None) for network in networks]
+        self._engines: list[Any] = [getattr(network, "_engine", None) for network in networks]
         self._side_by_side = dynamics.kind != "izhikevich" and None not in self._engines
         self._width = 0
         self._copies: list[list[Any]] = []
@@ -175,8 +175,11 @@ class MixedNetwork(PopulationFace):
     """P networks, some of them in kernels and the others exact."""
 
     def __init__(
-        self, size: tuple[int, int, int], is_exact: npt.NDArray[np.bool_], exact: ExactNetwork,
-        compiled: Network
+        self,
+        size: tuple[int, int, int],
+        is_exact: npt.NDArray[np.bool_],
+        exact: ExactNetwork,
+        compiled: Network,
     ) -> None:
         """Puts both together.
 
@@ -226,13 +229,14 @@ def losses(
             f"found {list(targets.shape)}."
         )
     pairs = [total_loss(LOSS_IDS[loss], one, targets) for one in answers]
-    return np.array(pairs, np.float64).reshape(-1, 2).sum(axis=1)
+    total: npt.NDArray[np.float64] = np.array(pairs, np.float64).reshape(-1, 2).sum(axis=1)
+    return total
 
 
 def subtract_squares(
     best: float, answers: npt.NDArray[np.float64], targets: npt.NDArray[np.float64]
 ) -> npt.NDArray[np.float64]:
-    """best - (answer - target)**2, sample after sample, with the bits of a loop in Python.
+    """Subtracts squared errors from the best fitness, with the bits of a loop in Python.
 
     Args:
         best: Where to begin.

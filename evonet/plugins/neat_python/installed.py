@@ -20,7 +20,7 @@ from evonet.native import load_native
 try:  # now, because somebody may put the drop-in classes in their place later
     from neat.activations import ActivationFunctionSet, identity_activation
     from neat.aggregations import AggregationFunctionSet
-    from neat.ctrnn import CTRNN as NeatCTRNN
+    from neat.ctrnn import CTRNN as NeatCTRNN  # noqa: N811
     from neat.ctrnn import CTRNNNodeEval
     from neat.graphs import feed_forward_layers
     from neat.iznn import IZNeuron

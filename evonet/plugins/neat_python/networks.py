@@ -51,7 +51,10 @@ class FeedForwardNetwork(CompiledNodes, NeatFeedForward):  # type: ignore[misc]
 
     @staticmethod
     def create(
-        genome: NeatGenome, config: NeatConfig, unique_value: Any = False, random_values: Any = False
+        genome: NeatGenome,
+        config: NeatConfig,
+        unique_value: Any = False,
+        random_values: Any = False,
     ) -> FeedForwardNetwork:
         """Makes the network of a genome.
 

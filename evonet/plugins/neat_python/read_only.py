@@ -14,8 +14,8 @@ class ReadOnlyList(list[Any]):
             "changed nodes: type(network)(inputs, outputs, node_evals)."
         )
 
-    __setitem__ = __delitem__ = __iadd__ = __imul__ = _refuse  # type: ignore[assignment]
-    append = clear = extend = insert = pop = remove = reverse = sort = _refuse  # type: ignore[assignment]
+    __setitem__ = __delitem__ = __iadd__ = __imul__ = _refuse
+    append = clear = extend = insert = pop = remove = reverse = sort = _refuse
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickles and copies as a plain list."""

@@ -264,5 +264,3 @@ def _reals(name: str, found: Any) -> npt.NDArray[np.float64]:
 def _check_callable(where: str, found: object, form: str) -> None:
     if not callable(found):
         raise OptionError(f"{where} needs a function {form}, found {found!r}.")
-
-
