@@ -3,12 +3,11 @@
 #include <cerrno>
 #include <cmath>
 #include <cstring>
-#include <tuple>
-#include <unordered_map>
 
 #include "aggregations.h"
 #include "native/bindings.h"
 #include "native/libm_real.h"
+#include "native/neat_genome.h"
 #include "native/neat_graph.h"
 #include "native/neat_network.h"
 #include "native/neat_spiking.h"
@@ -45,66 +44,6 @@ auto with_python_errors(Work work) {
   }
 }
 
-// Functions by the object that neat-python's registry holds for them.
-using FunctionNumbers = std::unordered_map<PyObject*, uint8_t>;
-
-struct BuiltIns {
-  FunctionNumbers activation, aggregation;
-  std::vector<nb::object> kept;
-};
-
-BuiltIns& built_ins() {
-  static BuiltIns* found = new BuiltIns;  // never destroyed: Python may be gone by then
-  return *found;
-}
-
-uint8_t number_of(const FunctionNumbers& numbers, const nb::object& function) {
-  const auto found = numbers.find(function.ptr());
-  return found == numbers.end() ? kPythonFunction : found->second;
-}
-
-void set_built_ins(const nb::list& activations, const nb::list& aggregations, nb::object sum) {
-  BuiltIns& known = built_ins();
-  known.activation.clear();
-  known.aggregation.clear();
-  const auto add = [&](FunctionNumbers& numbers, nb::object function, size_t id) {
-    if (function.is_none()) return;
-    numbers[function.ptr()] = static_cast<uint8_t>(id);
-    known.kept.push_back(function);
-  };
-  for (size_t i = 0; i < nb::len(activations); ++i) add(known.activation, activations[i], i);
-  for (size_t i = 0; i < nb::len(aggregations); ++i) add(known.aggregation, aggregations[i], i);
-  add(known.aggregation, std::move(sum), AGG_SUM);
-}
-
-// Finds functions in one of neat-python's registries, which complains if there is none.
-class Registry {
- public:
-  Registry(nb::object registry, const FunctionNumbers& numbers)
-      : registry_(std::move(registry)),
-        functions_(registry_.attr("functions")),
-        numbers_(numbers) {}
-
-  void operator()(nb::object name, nb::object& function, uint8_t& number) {
-    if (!name.is(last_name_)) {
-      PyObject* found = PyDict_Check(functions_.ptr())
-                            ? PyDict_GetItemWithError(functions_.ptr(), name.ptr())
-                            : nullptr;
-      if (found == nullptr && PyErr_Occurred()) throw nb::python_error();
-      function_ = found != nullptr ? nb::borrow(found) : registry_.attr("get")(name);
-      number_ = number_of(numbers_, function_);
-      last_name_ = std::move(name);
-    }
-    function = function_;
-    number = number_;
-  }
-
- private:
-  nb::object registry_, functions_, last_name_, function_;
-  const FunctionNumbers& numbers_;
-  uint8_t number_ = kPythonFunction;
-};
-
 std::vector<int64_t> read_keys(const nb::list& keys) {
   std::vector<int64_t> found;
   found.reserve(nb::len(keys));
@@ -112,70 +51,34 @@ std::vector<int64_t> read_keys(const nb::list& keys) {
   return found;
 }
 
-// The dicts of a genome.
-struct Genes {
-  nb::object nodes, connections;
-
-  Genes(const nb::object& genome, Names& names)
-      : nodes(attribute(genome.ptr(), names("nodes"))),
-        connections(attribute(genome.ptr(), names("connections"))) {
-    if (!PyDict_Check(nodes.ptr()) || !PyDict_Check(connections.ptr())) {
-      throw nb::type_error("nodes and connections of a genome must be dicts");
-    }
+template <class Work>
+auto with_missing_nodes(Work work) {
+  try {
+    return work();
+  } catch (const MissingNode& missing) {
+    raise(PyExc_KeyError, nb::int_(missing.key));
   }
+}
 
-  nb::object node(int64_t key) const {
-    const nb::object number = nb::int_(key);
-    PyObject* found = PyDict_GetItemWithError(nodes.ptr(), number.ptr());
-    if (found == nullptr && PyErr_Occurred()) throw nb::python_error();
-    if (found == nullptr) raise(PyExc_KeyError, number);
-    return nb::borrow(found);
-  }
-};
-
-// The network of a genome, as `create` of neat-python's classes makes it. A time constant is given
-// for all nodes, or read from each if it is None.
+// The network of a genome, as `create` of neat-python's classes makes it.
 NeatNetwork create_network(bool feed_forward, const nb::object& genome, const nb::list& inputs,
-                           const nb::list& outputs, nb::object activations,
-                           nb::object aggregations, const nb::object& time_constant) {
-  Names names;
-  const Genes genes(genome, names);
-  const std::vector<int64_t> input_keys = read_keys(inputs);
-  NeatGraph graph = read_graph(feed_forward ? NeatKind::kFeedForward : NeatKind::kRecurrent,
-                               genes.connections.ptr(), input_keys, read_keys(outputs));
-  PyObject *bias = names("bias"), *response = names("response"), *activation = names("activation"),
-           *aggregation = names("aggregation"), *time_name = names("time_constant");
-  Registry activation_of(std::move(activations), built_ins().activation);
-  Registry aggregation_of(std::move(aggregations), built_ins().aggregation);
-  const bool reads_time = time_constant.is_none();
-  const double given_time = reads_time ? 1.0 : read_real(time_constant);
-  NeatNetwork network;
-  network.num_inputs = static_cast<int32_t>(input_keys.size());
-  network.nodes.reserve(graph.nodes.size());
-  for (const NeatGraph::Node& found : graph.nodes) {
-    const nb::object gene = genes.node(graph.key[found.number]);
-    NeatNode node{};
-    node.slot = found.number;
-    node.link_begin = found.link_begin;
-    node.link_end = found.link_end;
-    aggregation_of(attribute(gene.ptr(), aggregation), node.aggregate, node.aggregation);
-    activation_of(attribute(gene.ptr(), activation), node.activate, node.activation);
-    node.bias = read_real(attribute(gene.ptr(), bias));
-    node.response = read_real(attribute(gene.ptr(), response));
-    node.time_constant = reads_time ? read_real(attribute(gene.ptr(), time_name)) : given_time;
-    network.nodes.push_back(std::move(node));
-  }
-  network.key = std::move(graph.key);
-  network.output = std::move(graph.output);
-  network.source = std::move(graph.link_source);
-  network.weight = std::move(graph.link_weight);
-  network.begin(1);
-  return network;
+                           const nb::list& outputs, nb::object activations, nb::object aggregations,
+                           const nb::object& time_constant) {
+  auto functions = std::make_shared<NeatFunctions>();
+  NeatGenomeReader reader(std::move(activations), std::move(aggregations), time_constant,
+                          *functions);
+  const NeatGenome genes = reader.read(genome.ptr());
+  return with_missing_nodes([&] {
+    NeatNetwork network(feed_forward, genes, read_keys(inputs), read_keys(outputs), functions);
+    network.begin(1);
+    return network;
+  });
 }
 
 // A network of rows (node, activation, aggregation, bias, response, links, time_constant).
 NeatNetwork network_of_rows(const nb::list& inputs, const nb::list& outputs, const nb::list& rows) {
   NeatNetwork network;
+  network.functions = std::make_shared<NeatFunctions>();
   KeyNumbers numbers(nb::len(inputs) + nb::len(outputs) + nb::len(rows));
   for (int64_t key : read_keys(inputs)) numbers(key);
   network.num_inputs = numbers.size();
@@ -184,10 +87,10 @@ NeatNetwork network_of_rows(const nb::list& inputs, const nb::list& outputs, con
     const nb::tuple fields = nb::cast<nb::tuple>(row);
     NeatNode node{};
     node.slot = numbers(read_whole(nb::object(fields[0]).ptr()));
-    node.activate = fields[1];
-    node.aggregate = fields[2];
-    node.activation = number_of(built_ins().activation, node.activate);
-    node.aggregation = number_of(built_ins().aggregation, node.aggregate);
+    node.activation_place = network.functions->add(fields[1]);
+    node.aggregation_place = network.functions->add(fields[2]);
+    node.activation = activation_number(fields[1]);
+    node.aggregation = aggregation_number(fields[2]);
     node.bias = read_real(nb::object(fields[3]));
     node.response = read_real(nb::object(fields[4]));
     node.time_constant = read_real(nb::object(fields[6]));
@@ -212,8 +115,10 @@ nb::list rows_of(const NeatNetwork& network) {
     for (int32_t i = node.link_begin; i < node.link_end; ++i) {
       links.append(nb::make_tuple(network.key[network.source[i]], network.weight[i]));
     }
-    rows.append(nb::make_tuple(network.key[node.slot], node.activate, node.aggregate, node.bias,
-                               node.response, links, node.time_constant));
+    const std::vector<nb::object>& functions = network.functions->table;
+    rows.append(nb::make_tuple(network.key[node.slot], functions[node.activation_place],
+                               functions[node.aggregation_place], node.bias, node.response, links,
+                               node.time_constant));
   }
   return rows;
 }
@@ -315,16 +220,14 @@ nb::list advance(NeatNetwork& network, const nb::object& inputs, double seconds,
 }
 
 // Many samples [B, I] into [1, B, O], each with a memory of its own since `begin`.
-void advance_rows(NeatNetwork& network, Rows x, Answers y, double seconds, double time_step,
-                  bool exponential) {
-  const TimeRule rule = exponential ? TimeRule::kExponential : TimeRule::kEuler;
+void advance_rows(NeatNetwork& network, const double* x, double* y, double seconds,
+                  double time_step, TimeRule rule) {
   advance_time(network, seconds, time_step, rule, [&] {
     for (std::vector<double>& values : network.values) {
-      network.write_inputs(x.data(), network.width, values.data());
+      network.write_inputs(x, network.width, values.data());
     }
   });
-  network.read_outputs(network.values[answering_buffer(network, rule)].data(), network.width,
-                       y.data());
+  network.read_outputs(network.values[answering_buffer(network, rule)].data(), network.width, y);
 }
 
 // One call of a network on all of its samples.
@@ -351,46 +254,134 @@ void answer(NeatNetwork& network, bool feed_forward, int steps, const double* x,
   }
 }
 
-// Networks on samples [B, I], or [P, B, I], into [P, B, O]. Those that need Python run here, the
-// others in threads.
-void answer_all(const nb::list& networks, bool feed_forward, int steps, Rows x, Answers y,
-                int threads) {
-  std::vector<NeatNetwork*> native, python;
-  std::vector<int64_t> native_place, python_place;
-  for (size_t p = 0; p < nb::len(networks); ++p) {
-    auto* network = nb::cast<NeatNetwork*>(networks[p]);
-    (network->needs_python() ? python : native).push_back(network);
-    (network->needs_python() ? python_place : native_place).push_back(static_cast<int64_t>(p));
+// The networks of a whole population, which answer together.
+class NeatPopulation {
+ public:
+  // Reads all genes with the GIL held, and makes networks of them in threads.
+  static NeatPopulation create(bool feed_forward, const nb::list& genomes, const nb::list& inputs,
+                               const nb::list& outputs, nb::object activations,
+                               nb::object aggregations, const nb::object& time_constant,
+                               int threads) {
+    NeatPopulation population(feed_forward, threads);
+    auto functions = std::make_shared<NeatFunctions>();
+    NeatGenomeReader reader(std::move(activations), std::move(aggregations), time_constant,
+                            *functions);
+    const auto count = static_cast<int64_t>(nb::len(genomes));
+    std::vector<NeatGenome> genes;
+    genes.reserve(count);
+    for (int64_t g = 0; g < count; ++g) {
+      if (g % kGenomesPerSignal == 0 && PyErr_CheckSignals() != 0) throw nb::python_error();
+      genes.push_back(reader.read(nb::object(genomes[g]).ptr()));
+    }
+    const std::vector<int64_t> input_keys = read_keys(inputs), output_keys = read_keys(outputs);
+    population.networks_.resize(count);
+    with_missing_nodes([&] {
+      population.in_threads([&](int64_t g, std::vector<double>&) {
+        population.networks_[g] =
+            NeatNetwork(feed_forward, genes[g], input_keys, output_keys, functions);
+      });
+    });
+    population.find_python();
+    return population;
   }
-  const auto num_samples = static_cast<int64_t>(y.shape(1));
-  const auto num_outputs = static_cast<int64_t>(y.shape(2));
-  const int64_t per_genome =
-      x.ndim() == 3 ? static_cast<int64_t>(x.shape(1) * x.shape(2)) : int64_t{0};
-  const auto run = [&](NeatNetwork& network, int64_t p, std::vector<double>& scratch) {
-    answer(network, feed_forward, steps, x.data() + p * per_genome, num_samples,
-           y.data() + p * num_samples * num_outputs, scratch);
-  };
-  with_python_errors([&] {
-    std::vector<std::vector<double>> scratch(threads > 0 ? threads : available_threads());
+
+  // Copies of networks, in their first state.
+  static NeatPopulation of_networks(bool feed_forward, const nb::list& networks, int threads) {
+    NeatPopulation population(feed_forward, threads);
+    for (nb::handle network : networks) {
+      population.networks_.push_back(nb::cast<const NeatNetwork&>(network));
+    }
+    population.find_python();
+    return population;
+  }
+
+  void begin(int64_t num_samples) {
+    for (NeatNetwork& network : networks_) network.begin(num_samples);
+  }
+
+  // Samples [B, I] for all, or [P, B, I], into [P, B, O]. Networks that need Python run here, the
+  // others in threads.
+  void answer(int steps, Rows x, Answers y) {
+    const auto run = [&](int64_t g, std::vector<double>& scratch) {
+      evonet::answer(networks_[g], feed_forward_, steps, samples_of(x, g),
+                     static_cast<int64_t>(y.shape(1)), answers_of(y, g), scratch);
+    };
+    with_python_errors([&] {
+      in_threads([&](int64_t g, std::vector<double>& scratch) {
+        if (!needs_python_[g]) run(g, scratch);
+      });
+      std::vector<double> scratch;
+      for (int64_t g = 0; g < size(); ++g) {
+        if (!needs_python_[g]) continue;
+        if (PyErr_CheckSignals() != 0) throw nb::python_error();
+        run(g, scratch);
+      }
+    });
+  }
+
+  void advance(int steps, Rows x, Answers y, double time_step, bool exponential) {
+    const TimeRule rule = exponential ? TimeRule::kExponential : TimeRule::kEuler;
+    for (int64_t g = 0; g < size(); ++g) {
+      for (int step = 0; step < steps; ++step) {
+        advance_rows(networks_[g], samples_of(x, g), answers_of(y, g), time_step, time_step, rule);
+      }
+    }
+  }
+
+  // Positions of the networks that call Python.
+  nb::list calling_python() const {
+    nb::list found;
+    for (int64_t g = 0; g < size(); ++g) {
+      if (needs_python_[g]) found.append(g);
+    }
+    return found;
+  }
+
+  int64_t size() const { return static_cast<int64_t>(networks_.size()); }
+  NeatNetwork& network(int64_t g) { return networks_.at(g); }
+
+ private:
+  static constexpr int64_t kGenomesPerSignal = 256;
+  static constexpr int64_t kGenomesPerTask = 8;
+
+  NeatPopulation(bool feed_forward, int threads)
+      : feed_forward_(feed_forward), threads_(threads > 0 ? threads : available_threads()) {}
+
+  void find_python() {
+    needs_python_.clear();
+    for (const NeatNetwork& network : networks_) needs_python_.push_back(network.needs_python());
+  }
+
+  // visit(g, scratch) for every network, without the GIL.
+  template <class Visit>
+  void in_threads(Visit visit) const {
+    std::vector<std::vector<double>> scratch(threads_);
     run_interruptibly([&] {
-      constexpr int64_t kPerTask = 8;
-      const auto count = static_cast<int64_t>(native.size());
       return parallel_for(
-          static_cast<int>(scratch.size()), (count + kPerTask - 1) / kPerTask,
+          threads_, (size() + kGenomesPerTask - 1) / kGenomesPerTask,
           [&](int worker, int64_t task, Interrupt& interrupt) {
-            const int64_t end = std::min(count, (task + 1) * kPerTask);
-            for (int64_t i = task * kPerTask; i < end && !interrupt.requested(); ++i) {
-              run(*native[i], native_place[i], scratch[worker]);
+            const int64_t end = std::min(size(), (task + 1) * kGenomesPerTask);
+            for (int64_t g = task * kGenomesPerTask; g < end && !interrupt.requested(); ++g) {
+              visit(g, scratch[worker]);
             }
           },
           python_signal);
     });
-    for (size_t i = 0; i < python.size(); ++i) {
-      if (PyErr_CheckSignals() != 0) throw nb::python_error();
-      run(*python[i], python_place[i], scratch[0]);
-    }
-  });
-}
+  }
+
+  static const double* samples_of(const Rows& x, int64_t g) {
+    return x.ndim() == 2 ? x.data() : x.data() + g * static_cast<int64_t>(x.shape(1) * x.shape(2));
+  }
+
+  static double* answers_of(const Answers& y, int64_t g) {
+    return y.data() + g * static_cast<int64_t>(y.shape(1) * y.shape(2));
+  }
+
+  bool feed_forward_;
+  int threads_;
+  std::vector<NeatNetwork> networks_;
+  std::vector<char> needs_python_;
+};
 
 // best - (y - t)**2 for every sample and output, one after the other as a Python loop does it.
 void subtract_squares(Answers y, Rows targets, double best, nb::ndarray<double, nb::ndim<1>> out) {
@@ -437,8 +428,9 @@ size_t slot_of(const NeatNetwork& network, int64_t key) {
 nb::list python_functions(const NeatNetwork& network) {
   nb::list found;
   for (const NeatNode& node : network.nodes) {
-    if (node.activation == kPythonFunction) found.append(node.activate);
-    if (node.aggregation == kPythonFunction) found.append(node.aggregate);
+    const std::vector<nb::object>& functions = network.functions->table;
+    if (node.activation == kPythonFunction) found.append(functions[node.activation_place]);
+    if (node.aggregation == kPythonFunction) found.append(functions[node.aggregation_place]);
   }
   return found;
 }
@@ -446,18 +438,26 @@ nb::list python_functions(const NeatNetwork& network) {
 NeatSpikingNetwork create_spiking(const nb::object& genome, const nb::list& inputs,
                                   const nb::list& outputs) {
   Names names;
-  const Genes genes(genome, names);
+  const nb::object genes = attribute(genome.ptr(), names("nodes"));
+  const nb::object connections = attribute(genome.ptr(), names("connections"));
+  if (!PyDict_Check(genes.ptr()) || !PyDict_Check(connections.ptr())) {
+    throw nb::type_error("nodes and connections of a genome must be dicts");
+  }
   NeatSpikingNetwork network;
   network.input_key = read_keys(inputs);
   network.input.resize(network.input_key.size());
-  NeatGraph graph = read_graph(NeatKind::kSpiking, genes.connections.ptr(), network.input_key,
-                               read_keys(outputs));
+  NeatGraph graph = make_graph(NeatKind::kSpiking, read_connections(connections.ptr()),
+                               network.input_key, read_keys(outputs));
   PyObject *bias = names("bias"), *a = names("a"), *b = names("b"), *c = names("c"),
            *d = names("d");
   std::vector<int32_t> place(graph.key.size());
   for (size_t i = 0; i < network.input.size(); ++i) place[i] = -1 - static_cast<int32_t>(i);
   for (const NeatGraph::Node& node : graph.nodes) {
-    const nb::object gene = genes.node(graph.key[node.number]);
+    const nb::object key = nb::int_(graph.key[node.number]);
+    PyObject* found = PyDict_GetItemWithError(genes.ptr(), key.ptr());
+    if (found == nullptr && PyErr_Occurred()) throw nb::python_error();
+    if (found == nullptr) raise(PyExc_KeyError, key);
+    const nb::object gene = nb::borrow(found);
     NeatNeuron neuron{};
     neuron.key = graph.key[node.number];
     neuron.bias = read_real(attribute(gene.ptr(), bias));
@@ -495,10 +495,14 @@ void bind_spiking(nb::module_& m) {
   nb::class_<NeatNeuron> neuron(m, "NeatNeuron");
   neuron.def_ro("key", &NeatNeuron::key).def("reset", &NeatNeuron::reset);
   const std::pair<const char*, double NeatNeuron::*> numbers[] = {
-      {"bias", &NeatNeuron::bias}, {"a", &NeatNeuron::a},
-      {"b", &NeatNeuron::b},       {"c", &NeatNeuron::c},
-      {"d", &NeatNeuron::d},       {"v", &NeatNeuron::v},
-      {"u", &NeatNeuron::u},       {"fired", &NeatNeuron::fired},
+      {"bias", &NeatNeuron::bias},
+      {"a", &NeatNeuron::a},
+      {"b", &NeatNeuron::b},
+      {"c", &NeatNeuron::c},
+      {"d", &NeatNeuron::d},
+      {"v", &NeatNeuron::v},
+      {"u", &NeatNeuron::u},
+      {"fired", &NeatNeuron::fired},
       {"current", &NeatNeuron::current}};
   for (const auto& [name, number] : numbers) neuron.def_rw(name, number);
   nb::class_<NeatSpikingNetwork>(m, "NeatSpikingNetwork")
@@ -547,13 +551,11 @@ void bind_spiking(nb::module_& m) {
 
 void bind_neat_network(nb::module_& m) {
   using namespace nb::literals;
-  m.def("set_neat_functions", &set_built_ins, "activations"_a, "aggregations"_a, "sum"_a,
+  m.def("set_neat_functions", &set_neat_functions, "activations"_a, "aggregations"_a, "sum"_a,
         "Tells which of neat-python's functions have the ids 0, 1, ...; None where there is none.");
-  m.def("neat_answers", &answer_all, "networks"_a, "feed_forward"_a, "steps"_a, "x"_a.noconvert(),
-        "y"_a.noconvert(), "threads"_a,
-        "Lets networks answer samples [B, I] or [P, B, I], into y [P, B, O].");
   m.def("subtract_squares", &subtract_squares, "y"_a.noconvert(), "targets"_a.noconvert(), "best"_a,
-        "out"_a.noconvert(), "best - the squared errors, added up as a Python loop does, into [P].");
+        "out"_a.noconvert(),
+        "best - the squared errors, added up as a Python loop does, into [P].");
   nb::class_<NeatNetwork>(m, "NeatNetwork")
       .def_static("create", &create_network, "feed_forward"_a, "genome"_a, "inputs"_a, "outputs"_a,
                   "activations"_a, "aggregations"_a, "time_constant"_a.none())
@@ -563,8 +565,24 @@ void bind_neat_network(nb::module_& m) {
       .def("activate_feed_forward", &activate_feed_forward, "inputs"_a)
       .def("activate_recurrent", &activate_recurrent, "inputs"_a)
       .def("advance", &advance, "inputs"_a, "seconds"_a, "time_step"_a, "exponential"_a)
-      .def("advance_rows", &advance_rows, "x"_a.noconvert(), "y"_a.noconvert(), "seconds"_a,
-           "time_step"_a, "exponential"_a)
+      .def(
+          "answer_rows",
+          [](NeatNetwork& network, bool feed_forward, Rows x, Answers y) {
+            std::vector<double> scratch;
+            with_python_errors([&] {
+              answer(network, feed_forward, 1, x.data(), static_cast<int64_t>(y.shape(1)), y.data(),
+                     scratch);
+            });
+          },
+          "feed_forward"_a, "x"_a.noconvert(), "y"_a.noconvert())
+      .def(
+          "advance_rows",
+          [](NeatNetwork& network, Rows x, Answers y, double seconds, double time_step,
+             bool exponential) {
+            advance_rows(network, x.data(), y.data(), seconds, time_step,
+                         exponential ? TimeRule::kExponential : TimeRule::kEuler);
+          },
+          "x"_a.noconvert(), "y"_a.noconvert(), "seconds"_a, "time_step"_a, "exponential"_a)
       .def("begin", &NeatNetwork::begin, "num_samples"_a)
       .def_ro("width", &NeatNetwork::width)
       .def("value_keys", &value_keys, "feed_forward"_a)
@@ -587,6 +605,19 @@ void bind_neat_network(nb::module_& m) {
       .def_rw("activated", &NeatNetwork::activated)
       .def("python_functions", &python_functions)
       .def("copy", [](const NeatNetwork& network) { return network; });
+  nb::class_<NeatPopulation>(m, "NeatPopulation")
+      .def_static("create", &NeatPopulation::create, "feed_forward"_a, "genomes"_a, "inputs"_a,
+                  "outputs"_a, "activations"_a, "aggregations"_a, "time_constant"_a.none(),
+                  "threads"_a)
+      .def_static("of_networks", &NeatPopulation::of_networks, "feed_forward"_a, "networks"_a,
+                  "threads"_a)
+      .def("begin", &NeatPopulation::begin, "num_samples"_a)
+      .def("answer", &NeatPopulation::answer, "steps"_a, "x"_a.noconvert(), "y"_a.noconvert())
+      .def("advance", &NeatPopulation::advance, "steps"_a, "x"_a.noconvert(), "y"_a.noconvert(),
+           "time_step"_a, "exponential"_a)
+      .def("calling_python", &NeatPopulation::calling_python)
+      .def("__len__", &NeatPopulation::size)
+      .def("network", &NeatPopulation::network, "g"_a, nb::rv_policy::reference_internal);
   bind_spiking(m);
 }
 

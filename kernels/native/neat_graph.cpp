@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "native/python_reading.h"
-
 namespace evonet {
 
 namespace {
@@ -37,25 +35,19 @@ struct InLinks {
   int32_t count(int32_t target) const { return start[target + 1] - start[target]; }
 };
 
-class Reader {
+class GraphMaker {
  public:
-  Reader(PyObject* connections, const std::vector<int64_t>& inputs,
-         const std::vector<int64_t>& outputs)
-      : numbers_(static_cast<size_t>(PyDict_GET_SIZE(connections)) + inputs.size() +
-                 outputs.size()),
+  GraphMaker(const std::vector<NeatConnectionGene>& connections, const std::vector<int64_t>& inputs,
+             const std::vector<int64_t>& outputs)
+      : numbers_(connections.size() / 2 + inputs.size() + outputs.size()),
         num_inputs_(static_cast<int32_t>(inputs.size())) {
     for (int64_t key : inputs) numbers_(key);
     for (int64_t key : outputs) outputs_.push_back(numbers_(key));
-    Names names;
-    PyObject *enabled_name = names("enabled"), *weight_name = names("weight");
-    links_.reserve(PyDict_GET_SIZE(connections));
-    each_entry(connections, [&](PyObject* key, PyObject* gene) {
-      const auto [source, target] = read_ends(key);
-      const int32_t from = numbers_(source), to = numbers_(target);
-      const bool enabled = read_truth(attribute(gene, enabled_name));
-      const double weight = enabled ? read_real(attribute(gene, weight_name)) : 0.0;
-      links_.push_back({from, to, enabled, weight});
-    });
+    links_.reserve(connections.size());
+    for (const NeatConnectionGene& gene : connections) {
+      const int32_t source = numbers_(gene.source), target = numbers_(gene.target);
+      links_.push_back({source, target, gene.enabled, gene.weight});
+    }
   }
 
   void feed_forward() {
@@ -180,21 +172,21 @@ class Reader {
 
 }  // namespace
 
-NeatGraph read_graph(NeatKind kind, PyObject* connections, const std::vector<int64_t>& inputs,
-                     const std::vector<int64_t>& outputs) {
-  Reader reader(connections, inputs, outputs);
+NeatGraph make_graph(NeatKind kind, const std::vector<NeatConnectionGene>& connections,
+                     const std::vector<int64_t>& inputs, const std::vector<int64_t>& outputs) {
+  GraphMaker maker(connections, inputs, outputs);
   switch (kind) {
     case NeatKind::kFeedForward:
-      reader.feed_forward();
+      maker.feed_forward();
       break;
     case NeatKind::kRecurrent:
-      reader.recurrent();
+      maker.recurrent();
       break;
     case NeatKind::kSpiking:
-      reader.spiking();
+      maker.spiking();
       break;
   }
-  return reader.take();
+  return maker.take();
 }
 
 }  // namespace evonet

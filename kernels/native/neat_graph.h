@@ -2,14 +2,13 @@
 // which order. The rules are neat-python's; docs/semantics.md tells them in words.
 #pragma once
 
-#include <nanobind/nanobind.h>
-
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
-namespace evonet {
+#include "native/neat_genome.h"
 
-namespace nb = nanobind;
+namespace evonet {
 
 enum class NeatKind { kFeedForward, kRecurrent, kSpiking };
 
@@ -21,9 +20,9 @@ struct NeatGraph {
     int32_t link_begin, link_end;
   };
 
-  std::vector<int64_t> key;   // by number
+  std::vector<int64_t> key;     // by number
   std::vector<int32_t> output;  // numbers of the outputs
-  std::vector<Node> nodes;    // in the order of evaluation
+  std::vector<Node> nodes;      // in the order of evaluation
   std::vector<int32_t> link_source;
   std::vector<double> link_weight;
 };
@@ -69,8 +68,7 @@ class KeyNumbers {
   std::vector<int32_t> slots_;
 };
 
-// Reads the dict `connections` of a genome. Genes of nodes are left to the caller.
-NeatGraph read_graph(NeatKind kind, PyObject* connections, const std::vector<int64_t>& inputs,
-                     const std::vector<int64_t>& outputs);
+NeatGraph make_graph(NeatKind kind, const std::vector<NeatConnectionGene>& connections,
+                     const std::vector<int64_t>& inputs, const std::vector<int64_t>& outputs);
 
 }  // namespace evonet

@@ -19,6 +19,30 @@ constexpr int64_t kChunk = 64;
 
 }  // namespace
 
+NeatNetwork::NeatNetwork(bool feed_forward, const NeatGenome& genome,
+                         const std::vector<int64_t>& inputs, const std::vector<int64_t>& outputs,
+                         std::shared_ptr<NeatFunctions> functions)
+    : num_inputs(static_cast<int32_t>(inputs.size())), functions(std::move(functions)) {
+  const NeatKind kind = feed_forward ? NeatKind::kFeedForward : NeatKind::kRecurrent;
+  NeatGraph graph = make_graph(kind, genome.connections, inputs, outputs);
+  KeyNumbers places(genome.nodes.size());
+  for (const NeatNodeGene& gene : genome.nodes) places(gene.key);
+  nodes.reserve(graph.nodes.size());
+  for (const NeatGraph::Node& found : graph.nodes) {
+    const int64_t wanted = graph.key[found.number];
+    const auto place = static_cast<size_t>(places(wanted));
+    if (place >= genome.nodes.size()) throw MissingNode(wanted);
+    const NeatNodeGene& gene = genome.nodes[place];
+    nodes.push_back({found.number, found.link_begin, found.link_end, gene.activation_place,
+                     gene.aggregation_place, gene.activation, gene.aggregation, gene.bias,
+                     gene.response, gene.time_constant});
+  }
+  key = std::move(graph.key);
+  output = std::move(graph.output);
+  source = std::move(graph.link_source);
+  weight = std::move(graph.link_weight);
+}
+
 bool NeatNetwork::needs_python() const {
   return std::any_of(nodes.begin(), nodes.end(), [](const NeatNode& node) {
     return node.activation == kPythonFunction || node.aggregation == kPythonFunction;
@@ -99,7 +123,7 @@ void NeatNetwork::evaluate_rows(const NeatNode& node, Values from, double* to, W
   aggregate(node, from, row, width);
   for (int64_t s = 0; s < width; ++s) row[s] = node.bias + node.response * row[s];
   if (node.activation == kPythonFunction) {
-    for (int64_t s = 0; s < width; ++s) to[s] = read_real(node.activate(row[s]));
+    for (int64_t s = 0; s < width; ++s) to[s] = activate_in_python(node, row[s]);
     return;
   }
   const bool is_power = node.activation == ACT_SQUARE || node.activation == ACT_CUBE;
@@ -160,13 +184,17 @@ double NeatNetwork::median(const NeatNode& node, Values from) const {
   return median_inplace(products.data(), static_cast<int>(products.size()));
 }
 
+double NeatNetwork::activate_in_python(const NeatNode& node, double z) const {
+  return read_real(functions->table[node.activation_place](z));
+}
+
 double NeatNetwork::aggregate_in_python(const NeatNode& node, Values from) const {
   nb::gil_scoped_acquire gil;
   nb::list products;
   for (int32_t i = node.link_begin; i < node.link_end; ++i) {
     products.append(*from.row(source[i]) * weight[i]);
   }
-  return read_real(node.aggregate(products));
+  return read_real(functions->table[node.aggregation_place](products));
 }
 
 }  // namespace evonet

@@ -3,30 +3,34 @@
 // Python. Functions that are not neat-python's own are called, in Python, with the GIL held.
 #pragma once
 
-#include <nanobind/nanobind.h>
-
 #include <cstdint>
+#include <memory>
 #include <stdexcept>
-#include <string>
 #include <vector>
 
+#include "native/neat_genome.h"
 #include "native/neat_graph.h"
 
 namespace evonet {
-
-constexpr uint8_t kPythonFunction = 255;
 
 // A square or cube beyond the largest number, where Python raises an OverflowError.
 struct PowerOverflow : std::runtime_error {
   PowerOverflow() : std::runtime_error("a power is too large for a float") {}
 };
 
+// A node whose gene is missing.
+struct MissingNode : std::runtime_error {
+  int64_t key;
+
+  explicit MissingNode(int64_t key) : std::runtime_error("a node has no gene"), key(key) {}
+};
+
 struct NeatNode {
   int32_t slot;
   int32_t link_begin, link_end;
+  int32_t activation_place, aggregation_place;  // of the Python functions
   uint8_t activation, aggregation;
   double bias, response, time_constant;
-  nb::object activate, aggregate;  // the Python functions
 };
 
 // How nodes of a continuous-time network follow their input.
@@ -40,6 +44,12 @@ class NeatNetwork {
   std::vector<NeatNode> nodes;  // in the order of evaluation
   std::vector<int32_t> source;  // slots, by link
   std::vector<double> weight;
+  std::shared_ptr<NeatFunctions> functions;
+
+  NeatNetwork() = default;
+  // Needs neither Python nor the GIL. Throws MissingNode.
+  NeatNetwork(bool feed_forward, const NeatGenome& genome, const std::vector<int64_t>& inputs,
+              const std::vector<int64_t>& outputs, std::shared_ptr<NeatFunctions> functions);
 
   // State: two buffers [slot][sample], of which networks without memory have one.
   std::vector<double> values[2];
@@ -81,6 +91,7 @@ class NeatNetwork {
   template <class Width>
   void aggregate(const NeatNode& node, Values from, double* to, Width width) const;
   double median(const NeatNode& node, Values from) const;
+  double activate_in_python(const NeatNode& node, double z) const;
   double aggregate_in_python(const NeatNode& node, Values from) const;
 };
 

@@ -9,7 +9,6 @@
 #include "native/bindings.h"
 #include "native/python_reading.h"
 
-
 namespace evonet {
 
 namespace {
@@ -93,8 +92,7 @@ struct GeneDicts {
 
 // Where each gene belongs so that keys ascend inside every genome; empty if they already do.
 // Sets `repeats` if a key occurs twice in a genome.
-std::vector<int64_t> order_within(const Buffer<int64_t>& start, const int64_t* key,
-                                  bool& repeats) {
+std::vector<int64_t> order_within(const Buffer<int64_t>& start, const int64_t* key, bool& repeats) {
   std::vector<int64_t> order;
   for (int64_t g = 0; g + 1 < start.size; ++g) {
     const int64_t begin = start.data[g], end = start.data[g + 1];
@@ -204,8 +202,8 @@ bool pack_connections(const nb::list& genomes, nb::dict& arrays) {
 nb::object pack_neat(const nb::list& genomes, const nb::dict& activations,
                      const nb::dict& aggregations) {
   nb::dict arrays;
-  const bool ordinary = pack_nodes(genomes, activations, aggregations, arrays) &&
-                        pack_connections(genomes, arrays);
+  const bool ordinary =
+      pack_nodes(genomes, activations, aggregations, arrays) && pack_connections(genomes, arrays);
   return ordinary ? nb::object(arrays) : nb::none();
 }
 

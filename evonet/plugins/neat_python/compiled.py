@@ -95,11 +95,8 @@ class CompiledNodes:
 
     def _activate_batch(self, x: npt.ArrayLike) -> npt.NDArray[np.float64]:
         samples = check_rows(x, self._num_inputs)
-        native = network_engine()
-        assert native is not None
         answers = np.empty((1, len(samples), len(self.output_nodes)))
-        engine = self._side_by_side(len(samples))
-        native.neat_answers([engine], self._feed_forward, 1, samples, answers, 1)
+        self._side_by_side(len(samples)).answer_rows(self._feed_forward, samples, answers)
         return answers.reshape(answers.shape[1:])
 
 

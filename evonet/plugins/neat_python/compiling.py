@@ -23,12 +23,17 @@ from evonet.neat_genes import (
 from evonet.network import Network
 from evonet.network import compile as compile_network
 from evonet.plugins.neat_python.config_functions import IN_PYTHON, function_ids, warn_of_python
-from evonet.plugins.neat_python.exact import ExactNetwork, MixedNetwork
-from evonet.plugins.neat_python.installed import ctrnn_rule, evaluates_orphans
+from evonet.plugins.neat_python.exact import ExactNetwork, MixedNetwork, SteppedNetwork
+from evonet.plugins.neat_python.installed import (
+    ctrnn_rule,
+    evaluates_orphans,
+    network_engine,
+)
 from evonet.population import Population
+from evonet.schedule import check_threads
 from evonet.validation import check_population
 
-AnyNetwork = Network | ExactNetwork | MixedNetwork
+AnyNetwork = Network | ExactNetwork | SteppedNetwork | MixedNetwork
 
 
 def kind_of(config: NeatConfig) -> KindName:
@@ -122,20 +127,32 @@ def _exact(
     pins: tuple[int, int],
     dynamics: Dynamics,
     threads: int,
-) -> ExactNetwork:
+) -> ExactNetwork | SteppedNetwork:
+    size = (len(genomes), *pins)
+    native, settings = network_engine(), config.genome_config
+    known = evaluates_orphans() and not (dynamics.kind == "ctrnn" and ctrnn_rule() == "unknown")
     make = network_maker(dynamics.kind, config)
     try:
-        networks = [make(genome) for genome in genomes]
+        if native is None or not known or dynamics.kind == "izhikevich":
+            return SteppedNetwork(dynamics, size, [make(genome) for genome in genomes])
+        engine = native.NeatPopulation.create(
+            dynamics.kind == "feedforward",
+            genomes,
+            settings.input_keys,
+            settings.output_keys,
+            settings.activation_defs,
+            settings.aggregation_function_defs,
+            None if dynamics.kind == "ctrnn" else 1.0,
+            check_threads(threads),
+        )
     except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
         _explain(ids, genomes, config, dynamics.kind, error)
         raise
-    used: dict[Any, None] = {}
-    for network in networks:
-        if getattr(network, "_engine", None) is not None and dynamics.kind != "izhikevich":
-            used |= dict.fromkeys(network._engine.python_functions())
-    if used:
-        warn_of_python(config, used)
-    return ExactNetwork(dynamics, (len(genomes), *pins), networks, threads)
+    in_python = engine.calling_python()
+    if in_python:
+        functions = (f for i in in_python for f in engine.network(i).python_functions())
+        warn_of_python(config, dict.fromkeys(functions))
+    return ExactNetwork(dynamics, size, engine)
 
 
 def _explain(

@@ -91,10 +91,42 @@ class PopulationFace:
 
 
 class ExactNetwork(PopulationFace):
-    """P networks of the drop-in classes, evaluated together."""
+    """P networks that the compiled extension evaluates together, as neat-python would."""
+
+    def __init__(self, dynamics: Dynamics, size: tuple[int, int, int], engine: Any) -> None:
+        """Takes networks.
+
+        Args:
+            dynamics: How they work through time; of any kind but spiking.
+            size: P, I and O.
+            engine: A native `NeatPopulation`.
+        """
+        super().__init__(dynamics.kind, size)
+        self._dynamics = dynamics
+        self._engine = engine
+        self._width = 0
+
+    def _answer(self, x: npt.NDArray[np.float64], y: npt.NDArray[np.float64]) -> None:
+        steps, time_step = self._dynamics.steps, self._dynamics.time_step
+        if self.kind != "feedforward" and self._width != y.shape[1]:
+            check_remembered(self._width, y.shape[1])
+            self._width = y.shape[1]
+            self._engine.begin(self._width)
+        if self.kind == "ctrnn":
+            self._engine.advance(steps, x, y, time_step, ctrnn_rule() == "exponential")
+        else:
+            self._engine.answer(steps, x, y)
+
+    def reset(self) -> None:
+        """Forgets all state."""
+        self._width = 0
+
+
+class SteppedNetwork(PopulationFace):
+    """P networks of the drop-in classes, advanced one genome and one sample at a time."""
 
     def __init__(
-        self, dynamics: Dynamics, size: tuple[int, int, int], networks: Sequence[Any], threads: int
+        self, dynamics: Dynamics, size: tuple[int, int, int], networks: Sequence[Any]
     ) -> None:
         """Takes networks in their first state.
 
@@ -102,59 +134,28 @@ class ExactNetwork(PopulationFace):
             dynamics: How they work through time.
             size: P, I and O.
             networks: [P] of the drop-in classes.
-            threads: 0 for all available.
         """
         super().__init__(dynamics.kind, size)
         self._dynamics = dynamics
-        self._threads = threads
         self._networks = networks
-        self._engines: list[Any] = [getattr(network, "_engine", None) for network in networks]
-        self._side_by_side = dynamics.kind != "izhikevich" and None not in self._engines
-        self._width = 0
         self._copies: list[list[Any]] = []
 
     def _answer(self, x: npt.NDArray[np.float64], y: npt.NDArray[np.float64]) -> None:
         self._remember(y.shape[1])
-        if not self._side_by_side:
-            self._answer_one_by_one(x, y)
-        elif self.kind == "ctrnn":
-            self._advance(x, y)
-        else:
-            native = network_engine()
-            assert native is not None
-            first = self.kind == "feedforward"
-            native.neat_answers(self._engines, first, self._dynamics.steps, x, y, self._threads)
-
-    def _remember(self, width: int) -> None:
-        """Makes room for so many samples, or sees to it that there is."""
-        if self.kind == "feedforward" or width == self._width:
-            return
-        if self._width:
-            raise ShapeError(
-                f"x has {width} samples, and the networks remember {self._width}. Call reset() "
-                "first."
-            )
-        self._width = width
-        if self._side_by_side:
-            for engine in self._engines:
-                engine.begin(width)
-        else:
-            self._copies = [[network.fresh() for _ in range(width)] for network in self._networks]
-
-    def _advance(self, x: npt.NDArray[np.float64], y: npt.NDArray[np.float64]) -> None:
-        step, exact = self._dynamics.time_step, ctrnn_rule() == "exponential"
-        for p, engine in enumerate(self._engines):
-            rows = x if x.ndim == 2 else x[p]
-            for _ in range(self._dynamics.steps):
-                engine.advance_rows(rows, y[p : p + 1], step, step, exact)
-
-    def _answer_one_by_one(self, x: npt.NDArray[np.float64], y: npt.NDArray[np.float64]) -> None:
         for p, network in enumerate(self._networks):
             rows = (x if x.ndim == 2 else x[p]).tolist()
             copies = self._copies[p] if self._copies else [network] * len(rows)
             for b, row in enumerate(rows):
                 for _ in range(self._dynamics.steps):
                     y[p, b] = self._step(copies[b], row)
+
+    def _remember(self, width: int) -> None:
+        """Makes a network for each sample, or sees to it that there is one."""
+        if self.kind == "feedforward" or not self._networks:
+            return
+        if not self._copies:
+            self._copies = [[network.fresh() for _ in range(width)] for network in self._networks]
+        check_remembered(len(self._copies[0]), width)
 
     def _step(self, network: Any, row: list[float]) -> Any:
         time = self._dynamics.time_step
@@ -167,8 +168,19 @@ class ExactNetwork(PopulationFace):
 
     def reset(self) -> None:
         """Forgets all state."""
-        self._width = 0
         self._copies = []
+
+
+def check_remembered(remembered: int, found: int) -> None:
+    """Refuses other samples than networks remember.
+
+    Raises:
+        ShapeError: There are more or fewer.
+    """
+    if remembered not in (0, found):
+        raise ShapeError(
+            f"x has {found} samples, and the networks remember {remembered}. Call reset() first."
+        )
 
 
 class MixedNetwork(PopulationFace):
@@ -178,7 +190,7 @@ class MixedNetwork(PopulationFace):
         self,
         size: tuple[int, int, int],
         is_exact: npt.NDArray[np.bool_],
-        exact: ExactNetwork,
+        exact: ExactNetwork | SteppedNetwork,
         compiled: Network,
     ) -> None:
         """Puts both together.

@@ -49,6 +49,7 @@ class ReporterBridge(Callback):
         self._reporters = ReporterSet()
         for reporter in reporters:
             self._reporters.add(reporter)
+        self._is_heard = bool(self._reporters.reporters)
         self._task = task
         self._config = config
         self._neat: NEAT | None = None
@@ -65,7 +66,7 @@ class ReporterBridge(Callback):
     def evaluate(self, network: Network, seed: int) -> npt.NDArray[Any]:
         """Ends the generation before, begins this one, and scores it."""
         neat = self._state()
-        if self._begun:
+        if self._begun and self._is_heard:
             self._reporters.end_generation(self._config, *self._look(neat))
         self._begun = True
         self._reporters.start_generation(neat.generation)
@@ -73,6 +74,8 @@ class ReporterBridge(Callback):
 
     def on_generation(self, record: GenerationRecord) -> None:
         """Tells how the generation did, and which species die out."""
+        if not self._is_heard:
+            return
         neat = self._state()
         population, species = self._look(neat)
         sign = -1.0 if neat.config.neat.fitness_criterion == "min" else 1.0

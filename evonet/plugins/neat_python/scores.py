@@ -17,7 +17,7 @@ from evonet.errors import FitnessError, OptionError, ShapeError, check_option
 from evonet.functions import LOSS_IDS
 from evonet.neat_genes import NeatGenome
 from evonet.plugins.neat_python.compiling import AnyNetwork, run_samples
-from evonet.plugins.neat_python.exact import ExactNetwork, losses, subtract_squares
+from evonet.plugins.neat_python.exact import PopulationFace, losses, subtract_squares
 from evonet.tasks.base import Task
 
 Outputs = Callable[[npt.NDArray[Any]], npt.ArrayLike]
@@ -81,11 +81,11 @@ class DataScore:
             )
         if callable(self.loss):
             return self.best - np.asarray(self.loss(run_samples(network, self.x), self.y))
-        if self.x.ndim == 2 and not isinstance(network, ExactNetwork):
+        if self.x.ndim == 2 and not isinstance(network, PopulationFace):
             return self.best - network.loss(self.x, self.y, self.loss)
         flat = self.y.reshape(-1, network.num_outputs)
         answers = run_samples(network, self.x).reshape(len(network), *flat.shape)
-        if self.loss == "squared" and isinstance(network, ExactNetwork):
+        if self.loss == "squared" and isinstance(network, PopulationFace):
             return subtract_squares(self.best, answers, flat)
         return self.best - losses(answers, flat, self.loss)
 
@@ -244,7 +244,10 @@ def check_population_fitness(found: Any, ids: Sequence[Any]) -> list[float]:
             f"{list(np.shape(found))}. Reduce outputs [P, B, O] over samples and outputs, as in "
             "outputs.sum(axis=(1, 2))."
         )
-    listed: list[Any] = np.asarray(found).tolist()
+    array = np.asarray(found)
+    listed: list[Any] = array.tolist()
+    if array.dtype == np.float64 and not np.isnan(array).any():
+        return listed
     return [
         check_fitness(one, key, "the fitness function")
         for one, key in zip(listed, ids, strict=True)
