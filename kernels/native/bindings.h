@@ -29,6 +29,7 @@ void bind_pack_neat(nb::module_& m);
 
 // Adds networks that compute as neat-python's classes do, one sample at a time.
 void bind_neat_network(nb::module_& m);
+void bind_neat_spiking(nb::module_& m);
 
 // Lets Ctrl-C through: true when Python has an exception pending.
 inline bool python_signal() {

@@ -97,4 +97,11 @@ inline std::pair<int64_t, int64_t> read_ends(PyObject* key) {
   return {read_whole(PyTuple_GET_ITEM(key, 0)), read_whole(PyTuple_GET_ITEM(key, 1))};
 }
 
+inline std::vector<int64_t> read_keys(const nb::list& keys) {
+  std::vector<int64_t> found;
+  found.reserve(nb::len(keys));
+  for (nb::handle key : keys) found.push_back(read_whole(key.ptr()));
+  return found;
+}
+
 }  // namespace evonet
