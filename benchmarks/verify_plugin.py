@@ -1,6 +1,7 @@
 """Compares the drop-in networks with neat-python's own, bit for bit, on many random genomes.
 
     python benchmarks/verify_plugin.py [--genomes 100000] [--seed 1] [--kinds feedforward,ctrnn]
+    python benchmarks/verify_plugin.py --runs 20 --generations 300 --genomes 0
 
 For every kind of network, random genomes are drawn with all functions and all that makes trouble:
 orphans, dead ends, disabled links, cycles, self-loops, links between outputs, shuffled link order,
@@ -13,7 +14,11 @@ after every step all of this must be equal, to the last bit:
   * what networks are made of: nodes, functions, biases, links and their order.
 
 Whole populations are compared as well: all genomes of a block on a batch of samples at once, and
-batches of each network alone. The exit code is 1 if anything differs.
+batches of each network alone.
+
+With --runs, whole evolutions of neat-python's XOR example are compared, the plain one with those
+that use a BatchEvaluator, seed by seed: every fitness of every genome of every generation, and the
+winner with all its genes, must be equal. The exit code is 1 if anything differs.
 """
 
 from __future__ import annotations
@@ -32,7 +37,13 @@ from typing import Any
 import neat
 import numpy as np
 
-from evonet.plugins.neat_python import CTRNN, IZNN, FeedForwardNetwork, RecurrentNetwork
+from evonet.plugins.neat_python import (
+    CTRNN,
+    IZNN,
+    BatchEvaluator,
+    FeedForwardNetwork,
+    RecurrentNetwork,
+)
 from evonet.plugins.neat_python.compiling import compile_genomes, run_samples
 from evonet.plugins.neat_python.installed import takes_time_constant
 from evonet.resources import resource_folder
@@ -69,15 +80,7 @@ class Genomes:
     def __init__(self, kind: str, seed: int) -> None:
         self.kind = kind
         self.random = random.Random(f"{kind} {seed}")
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            self.config = neat.Config(
-                neat.DefaultGenome,
-                neat.DefaultReproduction,
-                neat.DefaultSpeciesSet,
-                neat.DefaultStagnation,
-                str(INI),
-            )
+        self.config = self.load()
         settings = self.config.genome_config
         settings.feed_forward = kind == "feedforward"
         if kind == "izhikevich":
@@ -87,6 +90,19 @@ class Genomes:
         settings.add_aggregation("own", lambda x: sum(v * v for v in x))
         self._activations = [*settings.activation_defs.functions]
         self._aggregations = [*settings.aggregation_function_defs.functions]
+
+    @staticmethod
+    def load() -> Any:
+        """A config with neat-python's own classes and functions."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return neat.Config(
+                neat.DefaultGenome,
+                neat.DefaultReproduction,
+                neat.DefaultSpeciesSet,
+                neat.DefaultStagnation,
+                str(INI),
+            )
 
     def shape(self) -> tuple[int, int]:
         """Gives the config as many inputs and outputs as the next genomes have."""
@@ -335,16 +351,71 @@ def campaign(kind: str, genomes: int, seed: int) -> Found:
     return found
 
 
+XOR_X = [(0.0, 0.0), (0.0, 1.0), (1.0, 0.0), (1.0, 1.0)]
+XOR_Y = [(0.0,), (1.0,), (1.0,), (0.0,)]
+
+
+def score_xor(genome: Any, net: Any) -> float:
+    fitness = 4.0
+    for xi, xo in zip(XOR_X, XOR_Y, strict=True):
+        fitness -= (net.activate(xi)[0] - xo[0]) ** 2
+    return fitness
+
+
+def eval_xor(genomes: list[tuple[int, Any]], config: Any) -> None:
+    for _, genome in genomes:
+        genome.fitness = score_xor(genome, neat.nn.FeedForwardNetwork.create(genome, config))
+
+
+def evolve_xor(evaluator: Any, seed: int, generations: int) -> tuple[Any, str]:
+    """All fitness values of a run, by generation, species and genome; and the winner."""
+    random.seed(seed)
+    population = neat.Population(Genomes("feedforward", 0).load())
+    statistics = neat.StatisticsReporter()
+    population.add_reporter(statistics)
+    try:
+        winner = str(population.run(evaluator, generations))
+    except neat.CompleteExtinctionException:
+        winner = "extinct"
+    return statistics.generation_statistics, winner
+
+
+def compare_runs(seeds: int, generations: int) -> int:
+    """Counts the runs that differ from the plain one."""
+    differing = evaluated = 0
+    for seed in range(seeds):
+        plain = evolve_xor(eval_xor, seed, generations)
+        evaluated += len(plain[0])
+        for evaluator in (
+            BatchEvaluator.from_data(XOR_X, XOR_Y, best=4.0),
+            BatchEvaluator.from_genomes(score_xor),
+            BatchEvaluator.from_data(XOR_X, XOR_Y, best=4.0, reuse_fitness=True),
+        ):
+            if evolve_xor(evaluator, seed, generations) != plain:
+                differing += 1
+                print(f"  seed {seed}: {type(evaluator.score).__name__} evolves otherwise")
+    print(
+        f"runs         {seeds} seeds, {evaluated:,} generations of XOR, three evaluators each: "
+        f"{differing} differ from the plain run",
+        flush=True,
+    )
+    return differing
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--genomes", type=int, default=100_000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--kinds", default=",".join(KINDS))
+    parser.add_argument("--runs", type=int, default=0)
+    parser.add_argument("--generations", type=int, default=300)
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
     faults = 0
     print(f"neat-python {neat.__version__}, Python {sys.version.split()[0]}")
-    for kind in arguments.kinds.split(","):
+    if arguments.runs:
+        faults += compare_runs(arguments.runs, arguments.generations)
+    for kind in arguments.kinds.split(",") if arguments.genomes else ():
         begin = time.perf_counter()
         found = campaign(kind, arguments.genomes, arguments.seed)
         faults += len(found.faults)

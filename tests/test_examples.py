@@ -16,6 +16,7 @@ EXPECTED = {
     "custom_task.py": "solved: True",
     "forward.py": "x faster",
     "gymnasium_env.py": "solved: True",
+    "neat_python_plugin.py": "gene by gene: True",
     "regression.py": "on what it never saw",
     "xor.py": "solved: True",
 }

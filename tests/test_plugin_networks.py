@@ -293,3 +293,73 @@ def test_exported_networks_are_those_of_neat_python(config: Any, tmp_path: Any) 
     assert json.loads(path.read_text())["network_type"] == "feedforward"
     recurrent = json.loads(export_json(genome, config, kind="recurrent"))
     assert recurrent["network_type"] == "recurrent"
+
+
+def neumaier(values: list[float]) -> float:
+    """What sum() does from Python 3.12 on."""
+    total = rest = 0.0
+    for x in values:
+        t = total + x
+        rest += (total - t) + x if abs(total) >= abs(x) else (x - t) + total
+        total = t
+    return total + rest
+
+
+@pytest.mark.parametrize("aggregation", ["sum", "mean"])
+def test_sums_are_compensated_where_pythons_are(config: Any, aggregation: str) -> None:
+    from evonet.plugins.neat_python.installed import network_engine
+
+    genome = make_genome(
+        config,
+        1,
+        {0: {"aggregation": aggregation}, 1: {"bias": 1.0}},
+        {(-1, 0): 1e16, (1, 0): 1.0, (-2, 0): -1e16},
+    )
+    network = FeedForwardNetwork.create(genome, config)
+    rows = [[1.0, 1.0], [0.3, 0.7], [1e-3, 7.0]]
+    count = 3 if aggregation == "mean" else 1
+    expected = [[neumaier([x * 1e16, 1.0, -1e16 * y]) / count] for x, y in rows]
+    native = network_engine()
+    assert native is not None
+    try:
+        _tell(native, compensates_sums=True)
+        assert [network.activate(row) for row in rows] == expected
+        assert network.activate_batch(rows).tolist() == expected
+    finally:
+        _tell(native, compensates_sums=sum([1e100, 1.0, -1e100]) == 1.0)
+    theirs = neat.nn.FeedForwardNetwork.create(genome, config)
+    assert [network.activate(row) for row in rows] == [theirs.activate(row) for row in rows]
+
+
+def _tell(native: Any, compensates_sums: bool) -> None:
+    from evonet.functions import ACTIVATIONS, AGGREGATIONS
+    from evonet.plugins.neat_python.installed import built_in_activations, built_in_aggregations
+
+    native.set_neat_functions(
+        [built_in_activations()[f.name] for f in ACTIVATIONS],
+        [built_in_aggregations()[f.name] for f in AGGREGATIONS],
+        sum,
+        compensates_sums,
+    )
+
+
+def test_without_the_extension_neat_pythons_own_code_runs(
+    config: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from evonet.plugins.neat_python import compiled, compiling, continuous, exact, spiking
+
+    genome = chain(config, activation="tanh")
+    x = [[1.0, 2.0], [0.5, -1.0]]
+    batch = FeedForwardNetwork.create(genome, config).activate_batch(x)
+    for module in (compiled, compiling, continuous, exact, networks, spiking):
+        monkeypatch.setattr(module, "network_engine", lambda: None)
+    slow = FeedForwardNetwork.create(genome, config)
+    assert slow.activate_batch(x).tolist() == batch.tolist()
+    assert slow.values == {-1: 0.5, -2: -1.0, 1: slow.values[1], 0: batch[1, 0]}
+    answers = FeedForwardNetwork.activate_population([genome], config, x)
+    assert answers[0].tolist() == batch.tolist()
+    steps = RecurrentNetwork.create(genome, config)
+    assert [steps.activate_batch(x).tolist() for _ in range(2)][1] == batch.tolist()
+    ctrnn = CTRNN.create(genome, config)
+    assert len(ctrnn.advance_batch(x, 0.1, 0.05)) == 2
+    assert pickle.loads(pickle.dumps(steps)).active == steps.active

@@ -206,6 +206,7 @@ nb::list python_functions(const NeatNetwork& network) {
 void bind_neat_network(nb::module_& m) {
   using namespace nb::literals;
   m.def("set_neat_functions", &set_neat_functions, "activations"_a, "aggregations"_a, "sum"_a,
+        "compensates_sums"_a,
         "Tells which of neat-python's functions have the ids 0, 1, ...; None where there is none.");
   m.def("subtract_squares", &subtract_squares, "y"_a.noconvert(), "targets"_a.noconvert(), "best"_a,
         "out"_a.noconvert(),

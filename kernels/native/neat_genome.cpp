@@ -9,6 +9,7 @@ using FunctionNumbers = std::unordered_map<PyObject*, uint8_t>;
 struct BuiltIns {
   FunctionNumbers activation, aggregation;
   std::vector<nb::object> kept;
+  bool compensates_sums = false;
 };
 
 BuiltIns& built_ins() {
@@ -29,8 +30,10 @@ int32_t NeatFunctions::add(const nb::object& function) {
   return found->second;
 }
 
-void set_neat_functions(const nb::list& activations, const nb::list& aggregations, nb::object sum) {
+void set_neat_functions(const nb::list& activations, const nb::list& aggregations, nb::object sum,
+                        bool compensates_sums) {
   BuiltIns& known = built_ins();
+  known.compensates_sums = compensates_sums;
   known.activation.clear();
   known.aggregation.clear();
   const auto add = [&](FunctionNumbers& numbers, nb::object function, size_t id) {
@@ -42,6 +45,8 @@ void set_neat_functions(const nb::list& activations, const nb::list& aggregation
   for (size_t i = 0; i < nb::len(aggregations); ++i) add(known.aggregation, aggregations[i], i);
   add(known.aggregation, std::move(sum), 0);  // 0 is the id of a sum
 }
+
+bool compensates_sums() { return built_ins().compensates_sums; }
 
 uint8_t activation_number(const nb::object& function) {
   return number_of(built_ins().activation, function);

@@ -43,8 +43,11 @@ struct NeatFunctions {
 };
 
 // Tells which Python functions have the ids 0, 1, ... of evonet/functions.py; None for one that
-// neat-python does not have.
-void set_neat_functions(const nb::list& activations, const nb::list& aggregations, nb::object sum);
+// neat-python does not have. Python's sum() of floats is compensated from 3.12 on.
+void set_neat_functions(const nb::list& activations, const nb::list& aggregations, nb::object sum,
+                        bool compensates_sums);
+
+bool compensates_sums();
 
 uint8_t activation_number(const nb::object& function);
 uint8_t aggregation_number(const nb::object& function);

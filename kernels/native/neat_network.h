@@ -90,6 +90,7 @@ class NeatNetwork {
   void evaluate_rows(const NeatNode& node, Values from, double* to, Width width) const;
   template <class Width>
   void aggregate(const NeatNode& node, Values from, double* to, Width width) const;
+  double sum_with_rest(const NeatNode& node, Values from) const;
   double median(const NeatNode& node, Values from) const;
   double activate_in_python(const NeatNode& node, double z) const;
   double aggregate_in_python(const NeatNode& node, Values from) const;

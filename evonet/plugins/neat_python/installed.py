@@ -55,6 +55,7 @@ def network_engine() -> ModuleType | None:
             [activations.get(f.name) for f in ACTIVATIONS],
             [aggregations.get(f.name) for f in AGGREGATIONS],
             sum,
+            sum([1e100, 1.0, -1e100]) == 1.0,
         )
     return native
 
