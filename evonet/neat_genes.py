@@ -25,7 +25,7 @@ NeatGenome: TypeAlias = Any
 NeatConfig: TypeAlias = Any
 NeatGenomes: TypeAlias = "Mapping[int, NeatGenome] | Iterable[Any]"
 
-FunctionIds: TypeAlias = "Mapping[str, dict[str, int]]"
+FunctionIds: TypeAlias = "Mapping[str, Mapping[str, int]]"
 
 NODE_NUMBERS: Final = ("bias", "response", "time_constant")
 NODE_NAMES: Final[FunctionIds] = {"activation": ACTIVATION_IDS, "aggregation": AGGREGATION_IDS}
@@ -116,7 +116,7 @@ def _read_natively(
     genomes: Sequence[NeatGenome], dtype: RealType, functions: FunctionIds
 ) -> dict[str, NDArray[Any]] | None:
     native = load_native()
-    packed: Any = native and native.pack_neat(list(genomes), *functions.values())
+    packed: Any = native and native.pack_neat(list(genomes), *map(dict, functions.values()))
     if packed is None:
         return None
     with np.errstate(over="ignore", under="ignore"):  # The validation finds what overflowed.

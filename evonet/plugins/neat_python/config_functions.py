@@ -7,7 +7,7 @@ counts is the function object behind a name, never the name alone.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 import evonet
@@ -56,7 +56,7 @@ def _ids(
     kind: str,
     functions: dict[str, Callable[..., Any]],
     built_in: dict[str, Callable[..., Any]],
-    known: dict[str, int],
+    known: Mapping[str, int],
     look_up: Callable[[str], int],
 ) -> dict[str, int]:
     if functions == built_in:
@@ -98,15 +98,20 @@ def warn_of_python(config: NeatConfig, functions: Iterable[Callable[..., Any]]) 
         return
     _warned.update(new)
     settings: Any = getattr(config, "genome_config", config)
-    names = {f: f'activation "{name}"' for name, f in settings.activation_defs.functions.items()}
-    names |= {
-        f: f'aggregation "{name}"'
-        for name, f in settings.aggregation_function_defs.functions.items()
+    ids = function_ids(config)
+    tables = {
+        "activation": settings.activation_defs.functions,
+        "aggregation": settings.aggregation_function_defs.functions,
     }
-    listed = ", ".join(names.get(f, repr(f)) for f in new)
+    names = {f: (kind, name) for kind, table in tables.items() for name, f in table.items()}
+    named = [names[f] for f in new if f in names]
+    listed = ", ".join(f'{kind} "{name}"' for kind, name in named)
+    hint = ""
+    if named and all(ids[kind][name] != IN_PYTHON for kind, name in named):
+        hint = " exact=False translates it; its values may then differ in the last bits."
     warnings.warn(
         f"{listed}: runs in Python, sample after sample: a tenth of a microsecond and more per "
-        "call, where other nodes take a few nanoseconds, and on one thread.",
+        f"call, where other nodes take a few nanoseconds, and on one thread.{hint}",
         RuntimeWarning,
         stacklevel=2,
     )
