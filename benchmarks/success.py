@@ -26,6 +26,8 @@ TASKS = (
     "mountain_car",
     "double_pole",
     "double_pole_no_velocities",
+    "copy",
+    "t_maze",
 )
 FRESH_SEED = 2**63  # beyond every seed that evolution gives to a task
 

@@ -8,7 +8,7 @@ Evolving them:
     Config, NEAT, Best, evolve, Result
 Watching and keeping a run:
     Callback, GenerationRecord, CheckpointSaver, MetricsWriter, Progress,
-    TensorBoardWriter, save_champion, load_champion
+    TensorBoardWriter, save_champion, load_champion, read_champion
 A run with a folder of its own:
     start_run, resume_run, RunFolder
 Errors:
@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from evonet.analysis import Analysis
-    from evonet.champion import load_champion, save_champion
+    from evonet.champion import load_champion, read_champion, save_champion
     from evonet.config import Config
     from evonet.errors import (
         BackendError,
@@ -95,6 +95,7 @@ _HOME = {
     "compile": "network",
     "evolve": "evolution.loop",
     "load_champion": "champion",
+    "read_champion": "champion",
     "resume_run": "run.start",
     "save_champion": "champion",
     "start_run": "run.start",
@@ -137,6 +138,7 @@ __all__ = [
     "compile",
     "evolve",
     "load_champion",
+    "read_champion",
     "resume_run",
     "save_champion",
     "start_run",

@@ -94,6 +94,10 @@ CONTROLS: Final = (
         False,
         "the same without seeing speeds",
     ),
+    ControlTask("copy", 4, 2, 1, 6, 0.98, True, "hear three bits, then say them; needs memory"),
+    ControlTask(
+        "t_maze", 3, 2, 3, 40, 0.99, True, "turn to where a sign showed before; needs memory"
+    ),
 )
 CONTROL_IDS: Final = {control.name: i for i, control in enumerate(CONTROLS)}
 

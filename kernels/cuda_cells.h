@@ -32,8 +32,7 @@ EVONET_FN void begin_node(const Memory<T>& memory, int64 node, int32 num_nodes, 
 }
 
 template <class T, int N>
-EVONET_FN void settle_node(const Memory<T>& memory, int64 node, int32 num_nodes,
-                           Column<T, N> own) {
+EVONET_FN void settle_node(const Memory<T>& memory, int64 node, int32 num_nodes, Column<T, N> own) {
   with_cell(memory.kind, [&](auto cell) {
     using Cell = decltype(cell);
     T parameter[Cell::kParameters + 1];
@@ -57,8 +56,8 @@ EVONET_FN void settle_node(const Memory<T>& memory, int64 node, int32 num_nodes,
 // The states of a node between calls lie as [C][plane]; this thread has the samples b, b + 32, ...
 // of the node's row.
 template <class T, int N>
-EVONET_FN void load_node(const Memory<T>& memory, const T* row, int64 plane, int b,
-                         int num_samples, int32 num_nodes, Column<T, N> own) {
+EVONET_FN void load_node(const Memory<T>& memory, const T* row, int64 plane, int b, int num_samples,
+                         int32 num_nodes, Column<T, N> own) {
   EVONET_KEEP_LOOP
   for (int c = 0; c < memory.num_states; ++c) {
     EVONET_UNROLL

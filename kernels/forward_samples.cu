@@ -20,7 +20,7 @@ constexpr int kFloatBlocks = 8;
 #else
 constexpr int kFloatBlocks = VECTOR == 4 ? 12 : 10;
 #endif
-constexpr int kLeastBlocks = sizeof(REAL) == 8 || GLOBAL_VALUES ? 8 : kFloatBlocks;
+constexpr int kLeastBlocks = MEMORY ? 5 : sizeof(REAL) == 8 || GLOBAL_VALUES ? 8 : kFloatBlocks;
 
 // What a warp needs only now and then. In shared memory it leaves registers to the loops.
 struct Errand {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from typing import Any
 
 import gymnasium
@@ -48,10 +49,18 @@ def native(name: str, dtype: Any, simd: str = SIMD_LEVELS[-1]) -> Any:
     return kind(CONTROL_IDS[name], simd)
 
 
+WHOLE_STATES: dict[str, list[Any]] = {
+    "copy": [range(6), (-1, 1), (-1, 1), (-1, 1)],
+    "t_maze": [range(11), (-1, 1), range(3, 11)],
+}
+
+
 @functools.cache
 def random_states(name: str, dtype: Any, count: int = 400) -> NDArray[Any]:
     rng = np.random.default_rng(CONTROL_IDS[name])
-    if name in STATES:
+    if name in WHOLE_STATES:
+        rows = [rng.choice(values, count) for values in WHOLE_STATES[name]]
+    elif name in STATES:
         rows = [rng.uniform(low, high, count) for low, high in STATES[name]]
     else:
         reach = [2.5, 3] + [0.7, 3] * (find_control(name).state_size // 2 - 1)
@@ -373,3 +382,58 @@ def test_a_cuda_thread_has_the_bits_of_the_reference(name: str) -> None:
     assert_same_bits(inputs, expected_inputs)
     assert_same_bits(reward, expected.reward)
     assert (ended != 0).tolist() == expected.ended.tolist()
+
+
+# ---- tasks that need memory ----
+
+
+@each_dtype
+def test_copies_of_all_bits_score_one_and_guesses_less(dtype: Any) -> None:
+    control = native("copy", dtype)
+    first = control.reset(3, 0, 64)
+    assert {tuple(bits) for bits in first[1:].T.tolist()} == set(
+        itertools.product((-1.0, 1.0), repeat=3)
+    )
+    for right in (True, False):
+        state, total, heard = first, np.zeros(64), list[Any]()
+        for step in range(6):
+            seen = control.observe(state)
+            if step < 3:
+                heard.append(seen[0].copy())
+                output = np.zeros((1, 64), dtype)
+            else:
+                assert (seen == [[0.0], [1.0]]).all()
+                output = (heard[step - 3] if right else np.zeros(64, dtype))[None].astype(dtype)
+            state, reward, ended = control.step(state, output)
+            total += reward
+            assert ended.all() == (step == 5)
+        np.testing.assert_allclose(total, 1.0 if right else 0.75, rtol=1e-6)
+
+
+@each_dtype
+def test_whoever_remembers_the_sign_finds_the_way(dtype: Any) -> None:
+    control = native("t_maze", dtype)
+    state = control.reset(3, 0, 200)
+    assert set(state[2].tolist()) == set(map(float, range(3, 11)))
+    assert set(state[1].tolist()) == {-1.0, 1.0}
+    sign = control.observe(state)[0].copy()
+    total, going = np.zeros(200), np.ones(200, bool)
+    for _ in range(12):
+        junction = control.observe(state)[1] > 0
+        turn = np.where(junction, sign, 0)
+        output = np.stack([turn == -1, turn == 0, turn == 1]).astype(dtype)
+        state, reward, ended = control.step(state, output)
+        total[going] += reward[going]
+        going &= ~ended
+    assert not going.any()
+    assert (total == 1.0).all()
+
+
+def test_running_into_walls_costs_a_little() -> None:
+    control = native("t_maze", np.float64)
+    state, reward, ended = control.step(
+        control.reset(1, 0, 5), np.array([[1.0], [0], [0]]) * np.ones(5)
+    )
+    assert (state[0] == 0).all()
+    assert not ended.any()
+    np.testing.assert_allclose(reward, -0.05)

@@ -107,7 +107,7 @@ def test_size_is_known_before_packing(population: Population, data: st.DataObjec
 @pytest.mark.parametrize(
     ("limit", "value", "message"),
     [
-        ("MOST_SLOTS", 5, "genome 1 has 6 inputs and live nodes"),
+        ("MOST_SLOTS", 5, "genome 1 has 6 inputs, live nodes and states"),
         ("MOST_SLOTS", 1, "the genomes have 2 outputs"),
         ("MOST_UNITS", 3, "at a time"),
     ],

@@ -154,7 +154,7 @@ def test_few_samples_go_by_levels(limits: DeviceLimits) -> None:
 def test_large_networks_on_one_sample_get_a_block_each() -> None:
     work = workload(genomes=100, nodes=5000, links=50_000, samples=1, levels=10)
     plan = plan_forward(work, RTX_3090)
-    assert plan.defines == {"REAL": "float", "GLOBAL_VALUES": 0, "WIDE_TEAM": 1}
+    assert plan.defines == {"REAL": "float", "MEMORY": 0, "GLOBAL_VALUES": 0, "WIDE_TEAM": 1}
 
 
 def test_several_small_genomes_share_a_block() -> None:

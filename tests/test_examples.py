@@ -14,6 +14,7 @@ EXPECTED = {
     "ask_tell.py": "of the points right",
     "cartpole.py": "solved: True",
     "custom_task.py": "solved: True",
+    "double_pole_no_velocities.py": "balanced for 100,000 steps",
     "forward.py": "x faster",
     "gymnasium_env.py": "solved: True",
     "neat_python_plugin.py": "gene by gene: True",

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import strategies
 import verify_forward
+import verify_memory
 from cuda_runs import SMALL, TINY, run_forward, run_rollout
 from cupy_stand_in import Machine
 from hypothesis import given, settings
@@ -20,9 +21,12 @@ import evonet
 from evonet import DeviceMemoryError, OptionError, Population, ShapeError
 from evonet.backends.base import Episodes
 from evonet.backends.cpu import CpuBackend
+from evonet.controls import find_control
 from evonet.kinds import Dynamics
 from evonet.native import require_native
 from evonet.schedule import build_schedule
+from evonet.tasks import make_task
+from evonet.tasks.stepwise import Stepwise
 
 Lend = Callable[..., Machine]
 DTYPES = (np.float32, np.float64)
@@ -266,7 +270,7 @@ def test_large_genomes_have_the_bits_of_the_processor(
 def test_rollouts_have_the_bits_of_the_reference(
     dynamics: Dynamics, control: str, episodes: int
 ) -> None:
-    task = evonet.controls.find_control(control)
+    task = find_control(control)
     genomes = Population.random(
         19,
         task.num_inputs,
@@ -445,3 +449,90 @@ def test_no_samples_and_no_genomes_are_fine(shape: tuple[int, ...]) -> None:
         assert net(np.zeros(shape)).shape == (30, shape[0], 2)
         none = network(dynamics, population()[:0])
         assert none(np.zeros(shape)).shape == (0, shape[0], 2)
+
+
+# ---- in tasks and campaigns ----------------------------------------------------------------------
+
+
+def test_a_task_stepped_in_python_begins_without_memories() -> None:
+    class Echo:
+        """Sees nothing but ones; what a network answers is its reward."""
+
+        num_inputs, num_outputs, max_steps = 1, 1, 3
+
+        def reset(self, seeds: Any) -> Any:
+            return np.ones((len(seeds), 1))
+
+        def step(self, outputs: Any) -> Any:
+            return np.ones((len(outputs), 1)), outputs[:, 0], np.zeros(len(outputs), bool)
+
+    genome = one([{"key": 0, **IDENTITY}], [(-1, 0, 1.0), (0, 0, 0.5)])
+    net = evonet.compile(genome, "recurrent")
+    task = Stepwise(Echo(), episodes=2)
+    for _ in range(2):
+        assert task.evaluate(net, 1).tolist() == [1.0 + 1.5 + 1.75]
+
+
+def test_a_recurrent_champion_is_read_as_the_network_that_it_was(tmp_path: Any) -> None:
+    genome = Population.random(1, 3, 2, num_nodes=7, num_connections=25, feed_forward=False)
+    for dynamics in DYNAMICS:
+        evonet.save_champion(tmp_path / "c.json", genome, dynamics=dynamics)
+        champion = evonet.read_champion(tmp_path / "c.json")
+        assert champion.dynamics == dynamics
+        net, expected = champion.compile(), network(dynamics, genome)
+        for step in range(3):
+            x = samples(step, 4, 3)
+            assert_same_bits(net(x), expected(x))
+
+
+@each_dynamics
+def test_a_run_with_memory_is_resumed_as_if_nothing_had_happened(
+    dynamics: Dynamics, tmp_path: Any
+) -> None:
+    network_table = {k: v for k, v in dynamics.options().items() if v is not None}
+    config = evonet.Config.from_dict(
+        {
+            "network": network_table,
+            "neat": {"pop_size": 30, "no_fitness_termination": True},
+            "genome": {
+                "feed_forward": False,
+                "time_constant_mutate_rate": 0.5,
+                "time_constant_mutate_power": 0.3,
+            },
+        }
+    )
+    task = make_task("t_maze", episodes=3)
+    whole = evonet.evolve(task, config, generations=6)
+    saver = evonet.CheckpointSaver(tmp_path)
+    evonet.evolve(task, config, generations=3, callbacks=[saver])
+    resumed = evonet.evolve(task, resume=tmp_path, generations=6)
+    assert resumed.neat.state.population == whole.neat.state.population
+    assert resumed.best is not None
+    assert whole.best is not None
+    assert resumed.best.fitness == whole.best.fitness
+    if dynamics.kind == "ctrnn":
+        assert len(np.unique(whole.neat.state.population.time_constant)) > 10
+
+
+def test_a_slice_of_the_campaign_against_neat_python_finds_no_mismatch() -> None:
+    report = verify_memory.run(450, seed=2, chunk=75)
+    assert report.first == ""
+    assert (report.networks, report.mismatches) == (450, 0)
+    assert report.nodes > 8000
+    assert report.spikes > 200
+
+
+@pytest.mark.parametrize("kind", ["recurrent", "ctrnn", "izhikevich"])
+def test_the_campaign_sees_a_single_wrong_weight(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compile_network = evonet.compile
+
+    def bend(genomes: Population, *args: Any, **options: Any) -> Any:
+        weight = genomes.weight * (1 + 1e-7)
+        return compile_network(genomes._with({"weight": weight}), *args, **options)
+
+    monkeypatch.setattr(evonet, "compile", bend)
+    report = verify_memory.Report()
+    chunk = verify_memory.Chunk(random.Random("bent"), kind, 40, report)
+    assert len(list(chunk.run())) > 10

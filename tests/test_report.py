@@ -506,7 +506,8 @@ def test_the_family_line_keeps_first_last_and_greatest() -> None:
         genome(float(total), node, {1: (-1, 0, 1.0, True)}, g)
         for g, total in enumerate(np.cumsum(gains))
     ]
-    text = draw_family(line, {}, 1, 1)
+    champion = evonet.Population.random(1, 1, 1, num_nodes=1, num_connections=1)
+    text = draw_family(line, {}, Champion(champion))
     ElementTree.fromstring(f"<div>{text}</div>")
     shown = [int(g) for g in re.findall(r'<td class="number">(\d+)</td>', text)]
     assert len(shown) == MOST_ROWS

@@ -49,7 +49,7 @@ def population(name: str, kind: str, count: int, dtype: Any = np.float32) -> Pop
         count,
         control.num_inputs,
         control.num_outputs,
-        num_nodes=rng.randint(3, 9),
+        num_nodes=control.num_outputs + rng.randint(5, 8),
         num_connections=24,
         activations=("tanh", "sigmoid", "gauss", "relu"),
         dtype=dtype,

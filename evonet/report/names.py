@@ -37,6 +37,8 @@ PINS: Final[Mapping[str, PinNames]] = {
     "single_pole_no_velocities": PinNames(("cart", "pole"), ("push",)),
     "double_pole": PinNames((*_CART, *_POLES), ("push",)),
     "double_pole_no_velocities": PinNames(("cart", "long pole", "short pole"), ("push",)),
+    "copy": PinNames(("bit", "speak"), ("answer",)),
+    "t_maze": PinNames(("sign", "junction"), ("left", "ahead", "right")),
 }
 
 

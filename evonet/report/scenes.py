@@ -56,6 +56,10 @@ def make_scene(episode: Episode) -> Scene:
         scene = _pendulum(episode)
     elif name == "acrobot":
         scene = _acrobot(episode)
+    elif name == "copy":
+        scene = _copy(episode)
+    elif name == "t_maze":
+        scene = _t_maze(episode)
     else:
         scene = _cart(episode)
     return Scene(scene.backdrop + _METER, [*scene.parts, _meter(episode)], scene.steps_per_second)
@@ -182,3 +186,58 @@ def _acrobot(episode: Episode) -> Scene:
         Part(rods[1], _places(elbow_x, elbow_y, -np.degrees(second))),
     ]
     return Scene(backdrop, parts, 12.0)
+
+
+# ---- things to remember ----
+
+
+def _copy(episode: Episode) -> Scene:
+    """Bits that were heard above, answers below; a frame moves from one to the next."""
+    bits = episode.states[0, 1:]
+    size, gap, left = 44.0, 70.0, WIDTH / 2 - 70.0 * (len(bits) - 1) / 2
+    backdrop = ['<text class="tick" x="30" y="62">hears</text><text class="tick" x="30" y="152">'
+                "says</text>"]  # fmt: skip
+    parts = []
+    for i, bit in enumerate(bits):
+        x = left + gap * i
+        shape = f'x="{-size / 2:g}" y="{-size / 2:g}" width="{size:g}" height="{size:g}" rx="8"'
+        hue = "body" if bit > 0 else "bit"
+        backdrop.append(f'<g transform="translate({x:g},57)"><rect class="{hue}" {shape}/></g>')
+        backdrop.append(f'<rect class="orbit" x="{x - size / 2:g}" y="125" width="{size:g}" '
+                        f'height="{size:g}" rx="8"/>')  # fmt: skip
+        said = np.arange(len(episode.states)) > len(bits) + i
+        answer = float(episode.action[len(bits) + i]) if len(episode) > len(bits) + i else 0.0
+        hue = "body" if answer > 0 else "bit"
+        parts.append(
+            Part(
+                f'<rect class="{hue}" {shape} opacity="{0.15 + 0.85 * abs(answer):.2f}"/>',
+                _places(x, np.where(said, 147.0, -200.0)),
+            )
+        )
+    step = np.minimum(np.arange(len(episode.states)), 2 * len(bits) - 1)
+    frame = '<rect class="limit" fill="none" x="-30" y="-30" width="60" height="60" rx="12"/>'
+    column, row = step % len(bits), step // len(bits)
+    parts.append(Part(frame, _places(left + gap * column, np.where(row == 0, 57.0, 147.0))))
+    return Scene("".join(backdrop), parts, 2.0)
+
+
+def _t_maze(episode: Episode) -> Scene:
+    side, length = episode.states[0, 1], int(episode.states[0, 2])
+    cell = 34.0
+    left, middle = WIDTH / 2 - cell * (length + 1) / 2, 112.0
+    end = left + cell * length
+    goal_y = middle + side * 2 * cell
+    backdrop = (
+        f'<path class="wall" d="M{left - 17:g},{middle - 17:g}H{end - 17:g}V{middle - 85:g}h34v170'
+        f'h-34V{middle + 17:g}H{left - 17:g}Z"/>'
+        f'<path class="flagpole" d="M{end:g},{goal_y + 12:g}v-26"/>'
+        f'<path class="flag" d="M{end:g},{goal_y - 14:g}l16,6l-16,6Z"/>'
+        f'<text class="tick" x="{left:g}" y="{middle + 34:g}" text-anchor="middle">sign: '
+        f"{'left' if side < 0 else 'right'}</text>"
+    )
+    x = left + cell * np.minimum(episode.states[:, 0], length)
+    y = np.full(len(x), middle)
+    if episode.ended:
+        y[-1] += 2 * cell * episode.action[-1]
+    walker = '<circle class="body" r="11"/>'
+    return Scene(backdrop, [Part(walker, _places(x, y))], 4.0)

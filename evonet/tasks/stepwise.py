@@ -117,6 +117,7 @@ class Stepwise:
             return np.zeros(shape[0])
         words = philox(seed, 0, np.arange(self.episodes), Purpose.EPISODE, 0)[0]
         seeds = np.tile((words >> np.uint64(1)).astype(np.int64), shape[0])
+        network.reset()
         seen = _check("reset", self.world.reset(seeds), (count, self.num_inputs))
         total = np.zeros(count)
         playing = np.ones(count, bool)

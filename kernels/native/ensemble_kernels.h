@@ -86,15 +86,8 @@ class EnsembleGroups {
       e_.output[(group * s.num_outputs + o) * W + column] = static_cast<int32_t>(row * W + column);
     }
     e_.num_nodes[lane] = count;
-    int32_t& most = e_.most_nodes[group];
-    if (count >= most) {
-      most = count;
-    } else if (before == most) {
-      most = 0;
-      for (int i = 0; i < W; ++i) {
-        most = e_.num_nodes[group * W + i] > most ? e_.num_nodes[group * W + i] : most;
-      }
-    }
+    if (count > e_.most_nodes[group]) e_.most_nodes[group] = count;
+    if (++loaded_[group] % kSummarizeAfter == 0) summarize(group);
   }
 
   // Gives what it cost, in links.
@@ -134,6 +127,7 @@ class EnsembleGroups {
   using V = Vector<T, W>;
   static constexpr int kV = kLanes<T, W>, kRows = W / kV;
   static constexpr int kGroups = kMostLanes / W;
+  static constexpr int kSummarizeAfter = W / 2;  // so many networks
 
   EVONET_METHOD static V load_lanes(const T* from) { return evonet::EVONET_ISA::load<V>(from); }
 
@@ -189,32 +183,34 @@ class EnsembleGroups {
     e_.weight[at] = -T(0);
   }
 
-  // Notes what a lane's node is; looks at all lanes again only if that may lower a summary.
+  // Notes what a lane's node is. What it was before may linger in the summaries: links that add
+  // nothing and activations that no lane has cost a little time, and looking at all lanes for every
+  // network more.
   void note(int64_t node, int column, int32_t links, int32_t activation) {
-    const int64_t first = node * W;
-    const int32_t old_links = e_.num_links[first + column];
-    const int32_t old_activation = e_.activation[first + column];
-    e_.num_links[first + column] = links;
-    e_.activation[first + column] = activation;
-    int32_t& most = e_.most_links[node];
-    if (links >= most) {
-      most = links;
-    } else if (old_links == most) {
-      most = 0;
-      for (int i = 0; i < W; ++i) {
-        most = e_.num_links[first + i] > most ? e_.num_links[first + i] : most;
-      }
+    const int64_t at = node * W + column;
+    e_.num_links[at] = links;
+    e_.activation[at] = activation;
+    if (links > e_.most_links[node]) e_.most_links[node] = links;
+    if (activation >= 0) e_.activations[node] |= 1u << activation;
+  }
+
+  // Makes the summaries of a group exact.
+  void summarize(int64_t group) {
+    int32_t nodes = 0;
+    for (int i = 0; i < W; ++i) {
+      nodes = e_.num_nodes[group * W + i] > nodes ? e_.num_nodes[group * W + i] : nodes;
     }
-    if (activation == old_activation) return;
-    uint32_t& present = e_.activations[node];
-    if (old_activation >= 0) {
-      present = 0;
+    e_.most_nodes[group] = nodes;
+    for (int64_t node = group * e_.max_nodes; node < group * e_.max_nodes + nodes; ++node) {
+      int32_t most = 0;
+      uint32_t present = 0;
       for (int i = 0; i < W; ++i) {
-        const int32_t id = e_.activation[first + i];
+        const int32_t links = e_.num_links[node * W + i], id = e_.activation[node * W + i];
+        most = links > most ? links : most;
         present |= id < 0 ? 0u : 1u << id;
       }
-    } else {
-      present |= 1u << activation;
+      e_.most_links[node] = most;
+      e_.activations[node] = present;
     }
   }
 
@@ -258,6 +254,7 @@ class EnsembleGroups {
   }
 
   const Ensemble<T> e_;
+  int loaded_[kGroups] = {};  // networks so far
 };
 
 EVONET_NAMESPACE_END

@@ -182,7 +182,7 @@ def _samples_plans(work: Workload, limits: DeviceLimits) -> Iterator[LaunchPlan]
             tile=row,
             team_values=values,
             team_shared=team_shared,
-            registers=64 if size == 8 or in_global else 48,
+            registers=96 if work.has_memory else 64 if size == 8 or in_global else 48,
         )
 
 

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from evonet.backends.base import Episodes
 
 MOST_THREADS: Final = 2**30  # of a launch: the kernel counts them in 32 bits and looks one ahead
-REGISTERS: Final = {4: 64, 8: 128}  # of a thread, by bytes of a number
+# Of a thread, by bytes of a number and whether nodes remember.
+REGISTERS: Final = {(4, False): 64, (4, True): 128, (8, False): 128, (8, True): 128}
 WAVES: Final = 4  # of threads, so that a multiprocessor that is done early finds more to do
 
 
@@ -53,11 +54,12 @@ def plan_rollout(players: Players, limits: DeviceLimits) -> LaunchPlan:
     team = threads_per_genome(players, limits)
     num_threads = players.num_genomes * team
     warp_shared = players.max_slots * WARP * size
-    resident, block = _best_block(limits, size, warp_shared)
+    registers = REGISTERS[size, players.has_memory]
+    resident, block = _best_block(limits, registers, warp_shared)
     warps = min(least_warps(size), -(-num_threads // (WARP * limits.num_sms)))
     in_global = resident < warps * WARP
     if in_global:
-        resident, block = _best_block(limits, size, 0)
+        resident, block = _best_block(limits, registers, 0)
     blocks = -(-num_threads // block)
     if in_global:  # Threads take turns, so that they need memory only once.
         blocks = min(blocks, limits.num_sms * (resident // block))
@@ -112,7 +114,7 @@ def most_players(episodes: Episodes) -> int:
     return MOST_THREADS // min(episodes.count, WARP)
 
 
-def _best_block(limits: DeviceLimits, size: int, warp_shared: int) -> tuple[int, int]:
+def _best_block(limits: DeviceLimits, registers: int, warp_shared: int) -> tuple[int, int]:
     """Threads that a multiprocessor holds, and the smallest block that gets it there.
 
     A block leaves when its longest episode ends, so small ones are better. The first number is 0
@@ -122,6 +124,6 @@ def _best_block(limits: DeviceLimits, size: int, warp_shared: int) -> tuple[int,
     for warps in powers_of_2(BLOCK // WARP):
         shared, threads = warp_shared * warps, WARP * warps
         if shared <= limits.shared_per_block_optin:
-            resident = resident_blocks(limits, threads, REGISTERS[size], shared) * threads
+            resident = resident_blocks(limits, threads, registers, shared) * threads
             best = max(best, (resident, threads), key=lambda found: (found[0], -found[1]))
     return best
