@@ -17,15 +17,18 @@ from numpy.typing import NDArray
 
 from evonet.errors import GenomeError, OptionError, UnknownFunctionError, did_you_mean
 from evonet.functions import ACTIVATION_IDS, AGGREGATION_IDS
-from evonet.gene_layout import GeneArrays, Int64Array, RealType, owner_of, starts_of
+from evonet.gene_layout import ARRAYS, GeneArrays, Int64Array, RealType, owner_of, starts_of
+from evonet.native import load_native
 
 # neat-python has no types, so its objects are Any here.
 NeatGenome: TypeAlias = Any
 NeatConfig: TypeAlias = Any
 NeatGenomes: TypeAlias = "Mapping[int, NeatGenome] | Iterable[Any]"
 
+FunctionIds: TypeAlias = "Mapping[str, Mapping[str, int]]"
+
 NODE_NUMBERS: Final = ("bias", "response", "time_constant")
-NODE_NAMES: Final = {"activation": ACTIVATION_IDS, "aggregation": AGGREGATION_IDS}
+NODE_NAMES: Final[FunctionIds] = {"activation": ACTIVATION_IDS, "aggregation": AGGREGATION_IDS}
 
 
 def pin_counts(config: NeatConfig) -> tuple[int, int]:
@@ -78,28 +81,54 @@ def list_genomes(genomes: NeatGenomes) -> tuple[list[Any], list[NeatGenome]]:
 
 
 def arrays_from_neat(
-    ids: Sequence[Any], genomes: Sequence[NeatGenome], dtype: RealType
+    ids: Sequence[Any],
+    genomes: Sequence[NeatGenome],
+    dtype: RealType,
+    functions: FunctionIds = NODE_NAMES,
 ) -> GeneArrays:
     """Packs gene objects by reading their attributes.
+
+    The compiled extension reads ordinary genomes; the rest of this module reads all others, and
+    everything where there is no extension, to the same arrays.
 
     Args:
         ids: What messages call the genomes, [P].
         genomes: neat-python genomes, [P].
         dtype: Type of the real-valued genes.
+        functions: Ids of activations and of aggregations by name.
 
     Raises:
         UnknownFunctionError: A node names a function that nobody registered.
         GenomeError: A gene lacks an attribute, or it is not a number.
     """
     try:
-        arrays = {**_read_nodes(genomes, dtype), **_read_connections(genomes, dtype)}
+        arrays = _read_natively(genomes, dtype, functions)
+        if arrays is None:
+            nodes = _read_nodes(genomes, dtype, functions)
+            arrays = {**nodes, **_read_connections(genomes, dtype)}
         return cast(GeneArrays, arrays)
     except (AttributeError, KeyError, TypeError, ValueError, OverflowError):
-        explain_genes(ids, genomes)
+        explain_genes(ids, genomes, functions)
         raise
 
 
-def _read_nodes(genomes: Sequence[NeatGenome], dtype: RealType) -> dict[str, NDArray[Any]]:
+def _read_natively(
+    genomes: Sequence[NeatGenome], dtype: RealType, functions: FunctionIds
+) -> dict[str, NDArray[Any]] | None:
+    native = load_native()
+    packed: Any = native and native.pack_neat(list(genomes), *map(dict, functions.values()))
+    if packed is None:
+        return None
+    with np.errstate(over="ignore", under="ignore"):  # The validation finds what overflowed.
+        return {
+            name: packed[name].astype(dtype if kind == "real" else kind, copy=False)
+            for name, kind in ARRAYS.items()
+        }
+
+
+def _read_nodes(
+    genomes: Sequence[NeatGenome], dtype: RealType, functions: FunctionIds
+) -> dict[str, NDArray[Any]]:
     genes = [gene for genome in genomes for gene in genome.nodes.values()]
     start = starts_of(np.array([len(genome.nodes) for genome in genomes], np.int64))
     key = _column(chain.from_iterable(genome.nodes for genome in genomes), np.int64, len(genes))
@@ -109,7 +138,7 @@ def _read_nodes(genomes: Sequence[NeatGenome], dtype: RealType) -> dict[str, NDA
             arrays[name] = np.ones(len(genes), dtype)  # Before neat-python 2 there was none.
         else:
             arrays[name] = _reals(map(attrgetter(name), genes), dtype, len(genes))
-    for name, numbers in NODE_NAMES.items():
+    for name, numbers in functions.items():
         found = map(numbers.__getitem__, map(attrgetter(name), genes))
         arrays[name] = _column(found, np.uint8, len(genes))
     order = _order_within(start, key)
@@ -199,12 +228,15 @@ def _reals(values: Iterator[Any], dtype: RealType, count: int) -> NDArray[Any]:
         return np.fromiter(values, np.float64, count).astype(dtype, copy=False)
 
 
-def explain_genes(ids: Sequence[Any], genomes: Sequence[NeatGenome]) -> None:
+def explain_genes(
+    ids: Sequence[Any], genomes: Sequence[NeatGenome], functions: FunctionIds = NODE_NAMES
+) -> None:
     """Looks at gene after gene for one that cannot be read, once it is known that there is one.
 
     Args:
         ids: What messages call the genomes, [P].
         genomes: neat-python genomes, [P].
+        functions: Ids of activations and of aggregations by name.
 
     Raises:
         UnknownFunctionError: A node names a function that nobody registered.
@@ -217,7 +249,7 @@ def explain_genes(ids: Sequence[Any], genomes: Sequence[NeatGenome]) -> None:
             for name in NODE_NUMBERS:
                 if name != "time_constant" or hasattr(gene, name):
                     _explain_number(gene, name, where, index)
-            for name, known in NODE_NAMES.items():
+            for name, known in functions.items():
                 _explain_name(gene, name, known, where, index)
         for ends, gene in genome.connections.items():
             where = f"genome id {key}: connection {ends}"

@@ -392,3 +392,43 @@ def test_a_time_constant_that_an_old_neat_python_cannot_hold_is_named() -> None:
     population = Population.from_genes(1, 1, [([{"key": 0, "time_constant": 2.0}], [])])
     with pytest.raises(GenomeError, match=r"genome 0: node 0: time_constant is 2.0, and this vers"):
         population.to_neat(config)
+
+
+# The compiled packer.
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_compiled_packer_and_the_readable_one_give_equal_arrays(
+    dtype: str, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    genomes, config = evolved(20, seed)
+    rng = random.Random(seed)
+    for _, genome in genomes:  # dicts in any order
+        for name in ("nodes", "connections"):
+            items = list(getattr(genome, name).items())
+            rng.shuffle(items)
+            setattr(genome, name, dict(items))
+    packed = Population.from_neat(genomes, config, dtype)
+    monkeypatch.setattr("evonet.neat_genes.load_native", lambda: None)
+    assert packed == Population.from_neat(genomes, config, dtype)
+
+
+def test_genes_that_change_while_they_are_read_are_refused() -> None:
+    genomes, config = evolved(2)
+    victim = genomes[1][1]
+
+    class Restless(type(next(iter(victim.connections.values())))):  # type: ignore[misc]
+        @property
+        def weight(self) -> float:
+            victim.connections.clear()
+            return 1.0
+
+        @weight.setter
+        def weight(self, value: float) -> None:
+            pass
+
+    gene = next(iter(victim.connections.values()))
+    gene.__class__ = Restless
+    with pytest.raises((ValueError, RuntimeError)):
+        Population.from_neat(genomes, config)

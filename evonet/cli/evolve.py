@@ -11,6 +11,11 @@ from evonet.cli.options import generations, profile, quiet, where_to_run
 
 @click.command()
 @click.argument("task_or_config", metavar="TASK_OR_TOML")
+@click.option(
+    "--config",
+    type=click.Path(path_type=Path),
+    help="Where settings come from, such as a config of neat-python's.",
+)
 @click.option("--population", type=int, help="Genomes per generation.")
 @generations
 @click.option("--seed", type=int, help="Fixes all random numbers; equal seeds give equal runs.")
@@ -25,6 +30,7 @@ from evonet.cli.options import generations, profile, quiet, where_to_run
 @quiet
 def command(
     task_or_config: str,
+    config: Path | None,
     population: int | None,
     generations: int | None,
     seed: int | None,
@@ -38,7 +44,10 @@ def command(
     """Evolve networks on TASK_OR_TOML until it is solved.
 
     That is the name of a task (see `evonet tasks`), "gym:NAME" for a Gymnasium environment,
-    "module:Class" for a task of your own, or a config file (see `evonet new`).
+    "module:Class" or "file.py:Class" for a task of your own, or a config file (see `evonet new`).
+
+    With --config and a config of neat-python's, "file.py:NAME" may also be a fitness function or
+    an evaluator as neat-python's users have them; its reporter then says how the run goes.
 
     The run's folder gets config.toml, metrics.jsonl, checkpoints/, champion.json and report.html.
     Ctrl-C saves; `evonet resume` goes on.
@@ -59,9 +68,15 @@ def command(
             "run.threads": threads,
             "task.episodes": episodes,
         },
+        config,
     )
     home = next_folder(Path("runs"), settings.name) if out is None else RunFolder(out)
-    watch = Watch(home, settings.name, settings.task, quiet, profile)
+    task, reports = settings.task, False
+    if settings.scores_genomes and not quiet:
+        from evonet.plugins.neat_python.fitness_file import with_reporter
+
+        task, reports = with_reporter(task), True
+    watch = Watch(home, settings.name, task, quiet, profile, progress=not reports)
 
     def run() -> Result:
         try:

@@ -35,20 +35,25 @@ class Settings(NamedTuple):
         source: What errors call the config.
         config: All settings.
         task: What to evolve on.
+        scores_genomes: Whether the task is a fitness function for neat-python.
     """
 
     name: str
     source: str
     config: Config
     task: Task
+    scores_genomes: bool = False
 
 
-def find_settings(what: str, changes: Mapping[str, object]) -> Settings:
+def find_settings(
+    what: str, changes: Mapping[str, object], config_path: Path | None = None
+) -> Settings:
     """Finds the config that was asked for, changes it, and makes its task.
 
     Args:
         what: A config file, or the name of a task, with or without a config in configs/.
         changes: Settings of OPTIONS; None leaves one as it is.
+        config_path: Where the settings come from, if `what` is a task.
 
     Raises:
         EvonetError: There is no such thing, or it has faults.
@@ -60,7 +65,10 @@ def find_settings(what: str, changes: Mapping[str, object]) -> Settings:
             f"{what}: is the folder of a run. Go on with it: evonet resume {shlex.quote(what)}"
         )
     shipped = resource_folder("configs") / f"{what}.toml"
-    if path.suffix.lower() in ENDINGS or path.is_file():
+    if config_path is not None:
+        name, source = config_path.stem, str(config_path)
+        config = _with_task(Config.load(config_path), what, config_path)
+    elif path.suffix.lower() in ENDINGS or path.is_file():
         name, source, config = path.stem, str(path), Config.load(path)
         config = with_paths_beside(config, path.parent)
     elif what in TASKS and shipped.is_file():
@@ -79,7 +87,26 @@ def find_settings(what: str, changes: Mapping[str, object]) -> Settings:
         if error.filename is None:
             raise
         raise ConfigError(source, [_missing(error.filename, path.parent)]) from error
-    return Settings(_as_name(name), source, config, task)
+    scores_genomes = str(config.task.get("name")).startswith("neat:")
+    if scores_genomes:  # what it scores says of which kind networks are
+        config = config.replace(getattr(task, "settings", {}))
+    return Settings(_as_name(name), source, config, task, scores_genomes)
+
+
+def _with_task(config: Config, what: str, path: Path) -> Config:
+    """Gives a config the task that was typed; a file's name in it means what neat-python scores by.
+
+    Raises:
+        ConfigError: The config has a task already.
+    """
+    if config.task.get("name") is not None:
+        message = f"has a task of its own. Evolve on it: evonet evolve {shlex.quote(str(path))}"
+        raise ConfigError(str(path), [ConfigFault("task", message)])
+    file, _, attribute = what.rpartition(":")
+    if not file.endswith(".py"):
+        return config.replace({"task.name": what})
+    where = f"neat:{Path(file).resolve()}:{attribute}"
+    return config.replace({"task.name": where, "task.config": str(path.resolve())})
 
 
 def _missing(file: str, folder: Path) -> ConfigFault:

@@ -37,7 +37,13 @@ class Watch:
     """
 
     def __init__(
-        self, home: RunFolder, name: str, task: Task, quiet: bool, profile: bool = False
+        self,
+        home: RunFolder,
+        name: str,
+        task: Task,
+        quiet: bool,
+        profile: bool = False,
+        progress: bool = True,
     ) -> None:
         """Says nothing yet.
 
@@ -47,6 +53,7 @@ class Watch:
             task: What to evolve on.
             quiet: Whether to say nothing as long as all goes well.
             profile: Whether to say in the end where the time went.
+            progress: Whether to show a progress bar.
         """
         self._home = home
         self._quiet = quiet
@@ -55,8 +62,12 @@ class Watch:
         self._interrupts = Interrupts()
         self.task = self._interrupts.around(task)
         self.callbacks: list[Callback] = [self._begun, self._interrupts]
+        if isinstance(task, Callback):  # one that wants to know about its run
+            self.callbacks.append(task)
         if not quiet:
-            self.callbacks += [_FirstLine(home, name), Progress()]
+            self.callbacks.append(_FirstLine(home, name))
+        if not quiet and progress:
+            self.callbacks.append(Progress())
         self._profile = Profile() if profile else None
         if self._profile is not None:
             self.callbacks.append(self._profile)

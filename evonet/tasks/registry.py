@@ -113,7 +113,7 @@ def register(
 
 
 def find_task(name: str) -> RegisteredTask:
-    """Looks a task up: by its name, or as "gym:NAME" or "module:Class".
+    """Looks a task up: by its name, or as "gym:NAME", "neat:FILE.py:NAME" or "module:Class".
 
     Raises:
         OptionError: There is no such task.
@@ -121,6 +121,11 @@ def find_task(name: str) -> RegisteredTask:
     where, colon, what = name.partition(":")
     if where == "gym" and colon:
         return RegisteredTask(name, "a Gymnasium environment", partial(gymnasium_task, what))
+    if where == "neat" and colon:
+        from evonet.plugins.neat_python.fitness_file import fitness_from_file
+
+        make = partial(fitness_from_file, what)
+        return RegisteredTask(name, "a fitness function for neat-python", make)
     if colon:
         return RegisteredTask(name, "a task of the user's own", find_class(name))
     if name not in TASKS:

@@ -1,13 +1,16 @@
-"""Tasks of the user's own, named by where they are: "module:Class"."""
+"""Tasks of the user's own, named by where they are: "module:Class" or "file.py:Class"."""
 
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import inspect
 import os
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from evonet.errors import OptionError
@@ -25,26 +28,45 @@ def find_class(name: str) -> Callable[..., Task]:
     current folder is searched too. This runs the module, so a name must come from the user.
 
     Args:
-        name: "module:Class", with dots in the module as in an import.
+        name: "module:Class", with dots in the module as in an import; or "file.py:Class".
 
     Raises:
         OptionError: There is no such module or name, or it cannot be called, or the module
             itself fails; says where.
     """
-    module_name, _, attribute = name.partition(":")
-    if not attribute.isidentifier() or not all(map(str.isidentifier, module_name.split("."))):
-        raise OptionError(
-            f'task {name!r} is not of the form "module:Class", where the module may have dots as '
-            "in an import."
-        )
-    try:
-        module = _import(module_name)
-    except Exception as error:  # whatever the user's own code may raise
-        raise OptionError(f"task {name!r} cannot be imported: {_where(error)}{error}") from error
-    found = getattr(module, attribute, None)
+    found = load_object(name)
     if not callable(found):
+        module_name, _, attribute = name.rpartition(":")
         raise OptionError(f"task {name!r}: {module_name} has no class or function {attribute!r}.")
     return _Maker(name, found)
+
+
+def load_object(name: str) -> Any:
+    """Imports something by where it is. This runs the module, so a name must come from the user.
+
+    Args:
+        name: "module:name", with dots in the module as in an import; or "file.py:name".
+
+    Returns:
+        What is there, or None if the module has no such name.
+
+    Raises:
+        OptionError: There is no such module, or it fails; says where.
+    """
+    module_name, _, attribute = name.rpartition(":")
+    is_file = module_name.endswith(".py")
+    if not attribute.isidentifier() or not (
+        is_file or all(map(str.isidentifier, module_name.split(".")))
+    ):
+        raise OptionError(
+            f'task {name!r} is not of the form "module:Class", where the module may have dots as '
+            'in an import, or "file.py:Class".'
+        )
+    try:
+        module = _import_file(Path(module_name)) if is_file else _import(module_name)
+    except Exception as error:  # whatever the user's own code may raise
+        raise OptionError(f"task {name!r} cannot be imported: {_where(error)}{error}") from error
+    return getattr(module, attribute, None)
 
 
 class _Maker:
@@ -88,11 +110,31 @@ def _where(error: Exception) -> str:
 
 
 def _import(module_name: str) -> Any:
-    folder = os.getcwd()
-    if folder in sys.path:
+    with _searching(os.getcwd()):
         return importlib.import_module(module_name)
+
+
+def _import_file(path: Path) -> Any:
+    """Runs a file as a module of its own; others beside it can be imported by it."""
+    if not path.is_file():
+        raise FileNotFoundError(f"there is no file {str(path)!r}")
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules.setdefault(path.stem, module)  # classes in it are looked up there
+    with _searching(str(path.resolve().parent)):
+        spec.loader.exec_module(module)
+    return module
+
+
+@contextmanager
+def _searching(folder: str) -> Iterator[None]:
+    if folder in sys.path:
+        yield
+        return
     sys.path.insert(0, folder)
     try:
-        return importlib.import_module(module_name)
+        yield
     finally:
         sys.path.remove(folder)

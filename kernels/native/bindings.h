@@ -27,6 +27,13 @@ void bind_machine(nb::module_& m);
 // Adds control tasks and their rollouts to the module.
 void bind_rollout(nb::module_& m);
 
+// Adds the packer of neat-python's genomes to the module.
+void bind_pack_neat(nb::module_& m);
+
+// Adds networks that compute as neat-python's classes do, one sample at a time.
+void bind_neat_network(nb::module_& m);
+void bind_neat_spiking(nb::module_& m);
+
 // Lets Ctrl-C through: true when Python has an exception pending.
 inline bool python_signal() {
   nb::gil_scoped_acquire gil;

@@ -318,4 +318,6 @@ NB_MODULE(_native, m) {
   bind_evolution(m);
   bind_machine(m);
   bind_rollout(m);
+  bind_pack_neat(m);
+  bind_neat_network(m);
 }

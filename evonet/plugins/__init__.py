@@ -1,0 +1,1 @@
+"""Where users of other libraries find evonet: one package per library."""

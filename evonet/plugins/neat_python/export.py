@@ -1,0 +1,52 @@
+"""Networks in neat-python's JSON format."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from evonet.errors import OptionError, check_option
+from evonet.genome import Genome
+from evonet.kinds import KIND_NAMES
+from evonet.neat_genes import NeatConfig
+from evonet.plugins.neat_python.compiling import kind_of, network_maker
+from evonet.population import Population
+
+
+def export_json(
+    genome: Any,
+    config: NeatConfig,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    kind: str = "auto",
+    metadata: dict[str, Any] | None = None,
+) -> str:
+    """Writes the network of a genome as neat-python's `export_network_json` does.
+
+    Args:
+        genome: A neat-python genome, or a genome or population of one of evonet's.
+        config: A `neat.Config`.
+        path: The file to write; None for none.
+        kind: A kind of network; "auto" for what the config says.
+        metadata: What else to keep in the file.
+
+    Returns:
+        The JSON.
+
+    Raises:
+        OptionError: It is no genome, or there is no such kind.
+    """
+    from neat.export import export_network_json
+
+    check_option("kind", kind, ("auto", *KIND_NAMES))
+    if isinstance(genome, Genome):
+        genome = genome.population
+    if isinstance(genome, Population):
+        if len(genome) != 1:
+            raise OptionError(f"a file holds one network, and this population {len(genome)}.")
+        ((_, genome),) = genome.to_neat(config)
+    chosen: Any = kind_of(config) if kind == "auto" else kind
+    network = network_maker(chosen, config)(genome)
+    where = None if path is None else os.fspath(path)
+    found: str = export_network_json(network, filepath=where, metadata=metadata)
+    return found

@@ -1,0 +1,130 @@
+"""What neat-python's users score genomes with, as a task for evonet's own loop."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from evonet.errors import OptionError
+from evonet.evolution.hooks import Callback, Run
+from evonet.evolution.neat import NEAT
+from evonet.neat_genes import NeatConfig, NeatGenome, pin_counts
+from evonet.network import Network
+from evonet.plugins.neat_python.compiling import kind_of, network_maker
+from evonet.plugins.neat_python.evaluator import BatchEvaluator
+from evonet.plugins.neat_python.scores import (
+    GenomeScore,
+    TaskScore,
+    check_fitness,
+    check_population_fitness,
+)
+from evonet.tasks.base import Task
+
+FORMS = (
+    "a BatchEvaluator, a task, eval_genomes(genomes, config), eval_genome(genome, config), or "
+    "f(genome, net)"
+)
+# Scores pairs (id, genome).
+ScorePairs = Callable[[list[tuple[int, NeatGenome]]], list[float]]
+
+
+class FitnessTask(Callback):
+    """A task that scores by neat-python's rules; also a callback, to see whose turn it is.
+
+    Attributes:
+        num_inputs: I.
+        num_outputs: O.
+        config: The `neat.Config` of the run.
+        settings: What a config needs so that its networks are of the right kind.
+    """
+
+    def __init__(self, fitness: Any, config: NeatConfig) -> None:
+        """Takes a way to score.
+
+        Args:
+            fitness: One of FORMS.
+            config: The `neat.Config` of the run.
+
+        Raises:
+            OptionError: It is something else.
+        """
+        self.num_inputs, self.num_outputs = pin_counts(config)
+        self.settings: dict[str, object] = {}
+        self.config = config
+        self._neat: NEAT | None = None
+        self._network_score: Any = None
+        self._score_pairs: ScorePairs | None = None
+        if isinstance(fitness, BatchEvaluator):
+            self.settings = fitness.network_settings(config)
+            if isinstance(fitness.score, GenomeScore):
+                make = network_maker(fitness.kind(config), config)
+                score = fitness.score
+                self._score_pairs = lambda pairs: score.of_genomes(pairs, make)
+            else:
+                self._network_score = fitness.score
+        elif isinstance(fitness, Task) and not inspect.isclass(fitness):
+            self._network_score = TaskScore.of(fitness)
+            self.fitness_threshold = getattr(fitness, "fitness_threshold", None)
+        else:
+            self._score_pairs = self._scorer_of(fitness)
+
+    def _scorer_of(self, function: Any) -> ScorePairs:
+        """Tells by the names of its arguments how a function wants to be called."""
+        names: list[str] = []
+        if callable(function):
+            found = inspect.signature(function).parameters.values()
+            names = [p.name for p in found if p.kind <= p.POSITIONAL_OR_KEYWORD][:2]
+        first, second = (*names, "", "")[:2]
+        if second == "config" and first.startswith(("genomes", "population")):
+            return lambda pairs: self._eval_genomes(function, pairs)
+        if second == "config" and first == "genome":
+            return lambda pairs: [
+                check_fitness(function(g, self.config), key, function.__name__) for key, g in pairs
+            ]
+        if second in ("net", "network") and first == "genome":
+            score = GenomeScore.of(function)
+            make = network_maker(kind_of(self.config), self.config)
+            return lambda pairs: score.of_genomes(pairs, make)
+        shown = f"{getattr(function, '__name__', function)}({', '.join(names)})"
+        raise OptionError(
+            f"fitness={shown} is not understood. Expected {FORMS}, told apart by the names of "
+            "their arguments."
+        )
+
+    def _eval_genomes(self, function: Any, pairs: list[tuple[int, NeatGenome]]) -> list[float]:
+        function(pairs, self.config)
+        where = getattr(function, "__name__", "the fitness function")
+        return [
+            check_fitness(genome.fitness, key, f"genome.fitness after {where}")
+            for key, genome in pairs
+        ]
+
+    def on_start(self, run: Run) -> None:
+        """Learns where the genomes are."""
+        self._neat = run.neat
+
+    def evaluate(self, network: Network, seed: int) -> npt.NDArray[Any]:
+        """Scores every genome of the generation.
+
+        Args:
+            network: P compiled networks.
+            seed: For scores with chance in them.
+
+        Returns:
+            [P].
+
+        Raises:
+            FitnessError: A genome has no fitness; names it.
+        """
+        assert self._neat is not None
+        state = self._neat.state
+        ids = state.ids.tolist()
+        if self._score_pairs is not None:
+            pairs = state.population.to_neat(self.config, ids)
+            return np.array(self._score_pairs(pairs), np.float64)
+        found = self._network_score.of_population(network, seed)
+        return np.array(check_population_fitness(found, ids), np.float64)

@@ -1,0 +1,269 @@
+"""The ways to score genomes: by examples, by outputs, one by one, or by a task.
+
+A score sees genomes through networks. `of_population` takes compiled networks, so that it serves
+neat-python's loop and evonet's own alike; scores that want the genome objects take those.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from evonet.errors import FitnessError, OptionError, ShapeError, check_option
+from evonet.functions import LOSS_IDS
+from evonet.neat_genes import NeatGenome
+from evonet.plugins.neat_python.compiling import AnyNetwork, run_samples
+from evonet.plugins.neat_python.exact import PopulationFace, losses, subtract_squares
+from evonet.tasks.base import Task
+
+Outputs = Callable[[npt.NDArray[Any]], npt.ArrayLike]
+OwnLoss = Callable[[npt.NDArray[Any], npt.NDArray[Any]], npt.ArrayLike]
+
+
+class NetworkScore(Protocol):
+    """Scores all networks of a population together."""
+
+    def of_population(self, network: AnyNetwork, seed: int) -> npt.ArrayLike:
+        """Gives [P] fitness.
+
+        Args:
+            network: P networks.
+            seed: Differs from generation to generation.
+        """
+
+
+@dataclass(frozen=True)
+class DataScore:
+    """Fitness = best - loss against the right answers.
+
+    Attributes:
+        x: [B, I] samples, or [B, T, I] sequences.
+        y: [B, O] the right answers, or [B, T, O].
+        loss: A loss that evonet knows, or a function of outputs [P, B, O] and y that gives [P].
+        best: Fitness of a network without error.
+    """
+
+    x: npt.NDArray[np.float64]
+    y: npt.NDArray[np.float64]
+    loss: str | OwnLoss
+    best: float
+
+    @classmethod
+    def of(cls, x: Any, y: Any, loss: str | OwnLoss, best: float) -> DataScore:
+        """Checks the examples.
+
+        Raises:
+            ShapeError: Samples and answers do not fit each other.
+            OptionError: There is no such loss.
+        """
+        samples, answers = _reals("X", x), _reals("Y", y)
+        if answers.ndim == samples.ndim - 1:
+            answers = answers[..., None]  # a single output
+        if samples.ndim not in (2, 3) or samples.shape[:-1] != answers.shape[:-1]:
+            raise ShapeError(
+                "from_data needs X of shape [B, I] and Y of shape [B, O], or sequences [B, T, I] "
+                f"and [B, T, O]; found {list(samples.shape)} and {list(answers.shape)}."
+            )
+        if not callable(loss):
+            check_option("loss", loss, tuple(LOSS_IDS))
+        return cls(samples, answers, loss, float(best))
+
+    def of_population(self, network: AnyNetwork, seed: int) -> npt.ArrayLike:
+        """Scores all networks; see `NetworkScore`."""
+        if self.y.shape[-1] != network.num_outputs:
+            raise ShapeError(
+                f"Y has {self.y.shape[-1]} columns, and the networks have {network.num_outputs} "
+                "outputs. Give Y one column per output."
+            )
+        if callable(self.loss):
+            return self.best - np.asarray(self.loss(run_samples(network, self.x), self.y))
+        if self.x.ndim == 2 and not isinstance(network, PopulationFace):
+            return self.best - network.loss(self.x, self.y, self.loss)
+        flat = self.y.reshape(-1, network.num_outputs)
+        answers = run_samples(network, self.x).reshape(len(network), *flat.shape)
+        if self.loss == "squared" and isinstance(network, PopulationFace):
+            return subtract_squares(self.best, answers, flat)
+        return self.best - losses(answers, flat, self.loss)
+
+
+@dataclass(frozen=True)
+class OutputScore:
+    """Fitness = a function of all outputs.
+
+    Attributes:
+        x: [B, I] samples, or [B, T, I] sequences.
+        function: Takes outputs [P, B, O], or [P, B, T, O], and gives [P].
+    """
+
+    x: npt.NDArray[np.float64]
+    function: Outputs
+
+    @classmethod
+    def of(cls, x: Any, function: Outputs) -> OutputScore:
+        """Checks the samples.
+
+        Raises:
+            ShapeError: They are neither samples nor sequences.
+            OptionError: The function cannot be called.
+        """
+        samples = _reals("X", x)
+        if samples.ndim not in (2, 3):
+            raise ShapeError(
+                "from_outputs needs X of shape [B, I], or sequences [B, T, I]; "
+                f"found {list(samples.shape)}."
+            )
+        _check_callable("from_outputs", function, "f(outputs [P, B, O]) -> fitness [P]")
+        return cls(samples, function)
+
+    def of_population(self, network: AnyNetwork, seed: int) -> npt.ArrayLike:
+        """Scores all networks; see `NetworkScore`."""
+        return self.function(run_samples(network, self.x))
+
+
+@dataclass(frozen=True)
+class TaskScore:
+    """Fitness = that of a task.
+
+    Attributes:
+        task: Anything that evonet can evolve on.
+    """
+
+    task: Task
+
+    @classmethod
+    def of(cls, task: object) -> TaskScore:
+        """Checks the task.
+
+        Raises:
+            OptionError: It is none.
+        """
+        if not isinstance(task, Task):
+            raise OptionError(
+                f"from_task: {task!r} is not a task, which has num_inputs, num_outputs and "
+                "evaluate. evonet.tasks.make_task(name) makes one."
+            )
+        return cls(task)
+
+    def of_population(self, network: AnyNetwork, seed: int) -> npt.ArrayLike:
+        """Scores all networks; see `NetworkScore`."""
+        for name in ("num_inputs", "num_outputs"):
+            wanted, found = getattr(self.task, name), getattr(network, name)
+            if wanted != found:
+                raise ShapeError(
+                    f"the task has {name}={wanted}, and the config's genomes have {found}. Set "
+                    f"{name} = {wanted} in [DefaultGenome]."
+                )
+        network.reset()
+        return self.task.evaluate(network, seed)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class GenomeScore:
+    """Fitness = a function of one genome and its network.
+
+    Attributes:
+        function: Takes a genome and its drop-in network, and gives a number.
+    """
+
+    function: Callable[[NeatGenome, Any], float]
+
+    @classmethod
+    def of(cls, function: Callable[[NeatGenome, Any], float]) -> GenomeScore:
+        """Checks the function.
+
+        Raises:
+            OptionError: It cannot be called.
+        """
+        _check_callable("from_genomes", function, "f(genome, net) -> fitness")
+        return cls(function)
+
+    def of_genomes(
+        self, genomes: Sequence[tuple[Any, NeatGenome]], make: Callable[[NeatGenome], Any]
+    ) -> list[float]:
+        """Scores genome after genome.
+
+        Args:
+            genomes: Pairs (id, genome).
+            make: Makes a genome's network, when its turn has come.
+
+        Raises:
+            FitnessError: The function gave something but a number; names the genome.
+        """
+        return [
+            check_fitness(self.function(genome, make(genome)), key, "f(genome, net)")
+            for key, genome in genomes
+        ]
+
+
+def check_fitness(found: Any, key: Any, where: str) -> float:
+    """Reads one fitness.
+
+    Raises:
+        FitnessError: It is missing, no number or NaN; names the genome.
+    """
+    if found is None:
+        raise FitnessError(
+            f"genome id {key}: {where} returned None. Return its fitness as a number."
+        )
+    try:
+        value = float(found)
+    except (TypeError, ValueError, OverflowError):
+        raise FitnessError(
+            f"genome id {key}: {where} returned {found!r}. Return its fitness as a number."
+        ) from None
+    if value != value:
+        raise FitnessError(
+            f"genome id {key}: {where} returned NaN, with which nothing can be compared. Return a "
+            "low fitness for genomes that fail."
+        )
+    return value
+
+
+def check_population_fitness(found: Any, ids: Sequence[Any]) -> list[float]:
+    """Reads the fitness of all genomes.
+
+    Args:
+        found: What a score gave.
+        ids: [P] of the genomes.
+
+    Raises:
+        FitnessError: It has another shape than [P], or that of a genome is no number.
+    """
+    if found is None:
+        raise FitnessError(
+            f"the fitness function returned None. Return an array [{len(ids)}], one number per "
+            "genome."
+        )
+    if np.shape(found) != (len(ids),):
+        raise FitnessError(
+            f"fitness must have shape [{len(ids)}], one number per genome, found "
+            f"{list(np.shape(found))}. Reduce outputs [P, B, O] over samples and outputs, as in "
+            "outputs.sum(axis=(1, 2))."
+        )
+    array = np.asarray(found)
+    listed: list[Any] = array.tolist()
+    if array.dtype == np.float64 and not np.isnan(array).any():
+        return listed
+    return [
+        check_fitness(one, key, "the fitness function")
+        for one, key in zip(listed, ids, strict=True)
+    ]
+
+
+def _reals(name: str, found: Any) -> npt.NDArray[np.float64]:
+    try:
+        array = np.asarray(found)
+        if array.dtype.kind not in "biuf":
+            raise TypeError(f"found {array.dtype}")
+        return array.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise ShapeError(f"{name} must be an array of real numbers: {error}.") from None
+
+
+def _check_callable(where: str, found: object, form: str) -> None:
+    if not callable(found):
+        raise OptionError(f"{where} needs a function {form}, found {found!r}.")

@@ -1,0 +1,207 @@
+"""Drop-in `IZNN`: neat-python's network of Izhikevich's spiking neurons, compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from neat.iznn import IZNN as NeatIZNN  # noqa: N811
+from neat.iznn import IZNeuron
+
+from evonet.neat_genes import NeatConfig, NeatGenome
+from evonet.plugins.neat_python.compiled import check_rows
+from evonet.plugins.neat_python.installed import (
+    evaluates_orphans,
+    network_engine,
+    resets_what_is_not_finite,
+)
+from evonet.plugins.neat_python.read_only import ReadOnlyList
+
+_NUMBERS = ("bias", "a", "b", "c", "d", "v", "u", "fired", "current")
+
+
+class CompiledNeuron(IZNeuron):  # type: ignore[misc]
+    """One neuron of a compiled network: its numbers are the network's.
+
+    Attributes:
+        inputs: Links (source, weight). Not to be changed.
+    """
+
+    def __init__(self, neuron: Any, inputs: list[tuple[int, float]]) -> None:
+        """Looks at a native `NeatNeuron`."""
+        object.__setattr__(self, "_neuron", neuron)
+        object.__setattr__(self, "inputs", ReadOnlyList(inputs))
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _NUMBERS:
+            return getattr(self._neuron, name)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name not in _NUMBERS:
+            raise AttributeError(f"{name} of a compiled neuron cannot be set")
+        setattr(self._neuron, name, value)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickles and copies as a neuron of neat-python's own."""
+        made_of = (self.bias, self.a, self.b, self.c, self.d, list(self.inputs))
+        state = {name: getattr(self, name) for name in _NUMBERS}
+        return IZNeuron, made_of, state
+
+
+class IZNN(NeatIZNN):  # type: ignore[misc]
+    """neat-python's `IZNN`; networks that `create` makes are compiled.
+
+    Attributes:
+        inputs: Keys of the inputs.
+        outputs: Keys of the outputs.
+    """
+
+    def __init__(self, neurons: dict[int, Any], inputs: list[int], outputs: list[int]) -> None:
+        """Takes neurons that live in Python; neat-python's own code advances them.
+
+        Args:
+            neurons: Objects like neat-python's `IZNeuron`, by node.
+            inputs: Keys of the inputs.
+            outputs: Keys of the outputs.
+        """
+        self._engine: Any = None
+        self._samples: list[Any] | None = None
+        NeatIZNN.__init__(self, neurons, inputs, outputs)
+
+    @staticmethod
+    def create(genome: NeatGenome, config: NeatConfig) -> IZNN:
+        """Makes the network of a genome.
+
+        Args:
+            genome: Its nodes and connections, such as an `IZGenome`.
+            config: A `neat.Config`.
+        """
+        native, settings = network_engine(), config.genome_config
+        ordinary = isinstance(genome.nodes, dict) and isinstance(genome.connections, dict)
+        if native is None or not ordinary or not evaluates_orphans():
+            made = NeatIZNN.create(genome, config)
+            return IZNN(made.neurons, made.inputs, made.outputs)
+        network = object.__new__(IZNN)
+        network._samples = None
+        network._engine = native.NeatSpikingNetwork.create(
+            genome, settings.input_keys, settings.output_keys
+        )
+        network.inputs = settings.input_keys
+        network.outputs = settings.output_keys
+        return network
+
+    @property
+    def neurons(self) -> dict[int, Any]:
+        """The neurons by node."""
+        if self._engine is None:
+            plain: dict[int, Any] = self._plain_neurons
+            return plain
+        engine = self._engine
+        found = (CompiledNeuron(engine.neuron(i), engine.links(i)) for i in range(len(engine)))
+        return {neuron._neuron.key: neuron for neuron in found}
+
+    @neurons.setter
+    def neurons(self, neurons: dict[int, Any]) -> None:
+        self._plain_neurons = neurons
+
+    @property
+    def input_values(self) -> dict[int, float]:
+        """The last inputs by key."""
+        found: dict[int, float] = (
+            self._plain_inputs if self._engine is None else self._engine.input_values()
+        )
+        return found
+
+    @input_values.setter
+    def input_values(self, values: dict[int, float]) -> None:
+        self._plain_inputs = values
+
+    def set_inputs(self, inputs: Sequence[float]) -> None:
+        """Sets what flows in until it is set again.
+
+        Args:
+            inputs: [I].
+
+        Raises:
+            RuntimeError: There are more or fewer inputs.
+        """
+        if self._engine is None or len(inputs) != len(self.inputs):
+            NeatIZNN.set_inputs(self, inputs)
+        else:
+            self._engine.set_inputs(list(inputs))
+
+    def advance(self, dt_msec: float) -> list[float]:
+        """Lets time pass.
+
+        Args:
+            dt_msec: How much, in milliseconds, as one step.
+
+        Returns:
+            [O], 1 for outputs that fire and 0 for others.
+
+        Raises:
+            KeyError: Inputs were never set, and somebody reads one.
+        """
+        if self._engine is None:
+            fired: list[float] = NeatIZNN.advance(self, dt_msec)
+            return fired
+        fired = self._engine.advance(dt_msec, resets_what_is_not_finite())
+        return fired
+
+    def reset(self) -> None:
+        """Brings all neurons back to the beginning, those of `advance_batch` too."""
+        if self._engine is None:
+            NeatIZNN.reset(self)
+        else:
+            self._engine.reset()
+        self._samples = None
+
+    def advance_batch(self, x: npt.ArrayLike, dt_msec: float) -> npt.NDArray[np.float64]:
+        """Lets time pass for many samples, each with a memory of its own, until `reset`.
+
+        Args:
+            x: [B, I], with the same B in every call until `reset`.
+            dt_msec: How much, in milliseconds, as one step.
+
+        Returns:
+            [B, O], 1 for outputs that fire and 0 for others.
+
+        Raises:
+            RuntimeError: x has another shape, or more or fewer samples than before.
+        """
+        samples = check_rows(x, len(self.inputs))
+        if self._samples is None:
+            self._samples = [self.fresh() for _ in samples]
+        if len(self._samples) != len(samples):
+            raise RuntimeError(f"Expected {len(self._samples)} samples, got {len(samples)}")
+        rows = []
+        for network, row in zip(self._samples, samples.tolist(), strict=True):
+            network.set_inputs(row)
+            rows.append(network.advance(dt_msec))
+        return np.array(rows, np.float64).reshape(len(samples), len(self.outputs))
+
+    def fresh(self) -> IZNN:
+        """Another network of the same neurons, all at the beginning."""
+        fresh = object.__new__(IZNN)
+        fresh._samples = None
+        fresh.inputs, fresh.outputs = self.inputs, self.outputs
+        fresh._engine = None if self._engine is None else self._engine.copy()
+        if self._engine is None:
+            fresh.input_values = {}
+            fresh.neurons = {
+                key: IZNeuron(n.bias, n.a, n.b, n.c, n.d, n.inputs)
+                for key, n in self.neurons.items()
+            }
+        fresh.reset()
+        return fresh
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickles and copies as a network whose neurons live in Python."""
+        made_of = (self.neurons, self.inputs, self.outputs)
+        return type(self), made_of, {"input_values": dict(self.input_values)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.input_values = state["input_values"]
