@@ -183,9 +183,9 @@ def mean_and_deviation(values: npt.NDArray[np.float64]) -> tuple[float, float]:
         values: [P] finite, at least one. Scaled by a power of two, so no sum overflows.
     """
     scale = math.frexp(float(np.abs(values).max()))[1]
-    scaled = [math.ldexp(value, -scale) for value in values.tolist()]
-    mean = math.fsum(scaled) / len(scaled)
-    variance = math.fsum((value - mean) ** 2 for value in scaled) / len(scaled)
+    scaled = np.ldexp(values, -scale)
+    mean = math.fsum(scaled.tolist()) / len(scaled)
+    variance = math.fsum(((scaled - mean) ** 2).tolist()) / len(scaled)
     return _unscale(mean, scale), _unscale(math.sqrt(variance), scale)
 
 
