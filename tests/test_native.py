@@ -10,6 +10,7 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Iterator
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -112,12 +113,14 @@ print(require_native().available_threads())
 
 
 def stub_names() -> dict[str, list[str]]:
-    """The public names of the type stub, with the names of their parameters."""
+    """The public names of the type stub and of its methods, with those of their parameters."""
     found = {}
     for item in ast.parse((PACKAGE / "_native.pyi").read_text()).body:
         if isinstance(item, ast.ClassDef):
-            method = next(m for m in item.body if isinstance(m, ast.FunctionDef))
-            found[item.name] = [a.arg for a in method.args.args if a.arg != "self"]
+            for method in item.body:
+                if isinstance(method, ast.FunctionDef):
+                    parameters = [a.arg for a in method.args.args if a.arg != "self"]
+                    found[f"{item.name}.{method.name}"] = parameters
         elif isinstance(item, ast.FunctionDef):
             found[item.name] = [a.arg for a in item.args.args]
     return found
@@ -125,16 +128,13 @@ def stub_names() -> dict[str, list[str]]:
 
 def test_the_type_stub_lists_the_names_of_the_extension() -> None:
     public = {name for name in dir(require_native()) if not name.startswith("_")}
-    assert set(stub_names()) == public
+    assert {name.partition(".")[0] for name in stub_names()} == public
 
 
 def test_the_type_stub_lists_the_parameters_of_the_extension() -> None:
     native = require_native()
     for name, parameters in stub_names().items():
-        function = getattr(native, name)
-        if isinstance(function, type):
-            function = function.__init__
-        signatures = function.__nb_signature__
+        signatures = attrgetter(name)(native).__nb_signature__
         assert signatures, name
         for signature in signatures:
             plain = re.sub(r"ndarray\[[^\]]*\]", "Any", signature[0])

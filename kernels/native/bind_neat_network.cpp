@@ -10,6 +10,7 @@
 #include "native/neat_network.h"
 #include "native/neat_population.h"
 #include "native/python_reading.h"
+#include "native/thread_pool.h"
 
 namespace evonet {
 
@@ -22,7 +23,8 @@ NeatNetwork create_network(bool feed_forward, const nb::object& genome, const nb
   auto functions = std::make_shared<NeatFunctions>();
   NeatGenomeReader reader(std::move(activations), std::move(aggregations), time_constant,
                           *functions);
-  const NeatGenome genes = reader.read(genome.ptr());
+  NeatGenome genes;
+  reader.read(genome.ptr(), genes);
   return with_missing_nodes([&] {
     NeatNetwork network(feed_forward, genes, read_keys(inputs), read_keys(outputs), functions);
     network.begin(1);
@@ -151,17 +153,30 @@ nb::list advance(NeatNetwork& network, const nb::object& inputs, double seconds,
 
 // best - (y - t)**2 for every sample and output, one after the other as a Python loop does it.
 void subtract_squares(Answers y, Rows targets, double best, nb::ndarray<double, nb::ndim<1>> out) {
-  const size_t size = y.shape(1) * y.shape(2);
-  for (size_t p = 0; p < y.shape(0); ++p) {
+  const auto size = static_cast<int64_t>(y.shape(1) * y.shape(2));
+  const auto count = static_cast<int64_t>(y.shape(0));
+  constexpr int64_t kPerTask = 16;
+  const auto score = [&](int64_t p) {
     double fitness = best;
-    for (size_t i = 0; i < size; ++i) {
+    for (int64_t i = 0; i < size; ++i) {
       const double error = y.data()[p * size + i] - targets.data()[i];
       const double square = python_power(error, 2.0);
-      if (std::isinf(square) && std::isfinite(error)) raise_overflow();
+      if (std::isinf(square) && std::isfinite(error)) throw PowerOverflow();
       fitness -= square;
     }
     out.data()[p] = fitness;
-  }
+  };
+  with_python_errors([&] {
+    run_interruptibly([&] {
+      return parallel_for(
+          available_threads(), (count + kPerTask - 1) / kPerTask,
+          [&](int, int64_t task, Interrupt& interrupt) {
+            const int64_t end = std::min(count, (task + 1) * kPerTask);
+            for (int64_t p = task * kPerTask; p < end && !interrupt.requested(); ++p) score(p);
+          },
+          python_signal);
+    });
+  });
 }
 
 // Keys in the order in which the dict of neat-python's class has them.

@@ -21,8 +21,9 @@ NeatSpikingNetwork create_spiking(const nb::object& genome, const nb::list& inpu
   NeatSpikingNetwork network;
   network.input_key = read_keys(inputs);
   network.input.resize(network.input_key.size());
-  NeatGraph graph = make_graph(NeatKind::kSpiking, read_connections(connections.ptr()),
-                               network.input_key, read_keys(outputs));
+  std::vector<NeatConnectionGene> links;
+  read_connections(connections.ptr(), links);
+  NeatGraph graph = make_graph(NeatKind::kSpiking, links, network.input_key, read_keys(outputs));
   PyObject *bias = names("bias"), *a = names("a"), *b = names("b"), *c = names("c"),
            *d = names("d");
   std::vector<int32_t> place(graph.key.size());

@@ -56,10 +56,10 @@ uint8_t aggregation_number(const nb::object& function) {
   return number_of(built_ins().aggregation, function);
 }
 
-std::vector<NeatConnectionGene> read_connections(PyObject* connections) {
+void read_connections(PyObject* connections, std::vector<NeatConnectionGene>& found) {
   Names names;
   PyObject *weight_name = names("weight"), *enabled_name = names("enabled");
-  std::vector<NeatConnectionGene> found;
+  found.clear();
   found.reserve(PyDict_GET_SIZE(connections));
   each_entry(connections, [&](PyObject* key, PyObject* gene) {
     const auto [source, target] = read_ends(key);
@@ -67,7 +67,6 @@ std::vector<NeatConnectionGene> read_connections(PyObject* connections) {
     const double weight = enabled ? read_real(attribute(gene, weight_name)) : 0.0;
     found.push_back({source, target, weight, enabled});
   });
-  return found;
 }
 
 NeatGenomeReader::Registry::Registry(nb::object registry)
@@ -101,13 +100,13 @@ NeatGenomeReader::NeatGenomeReader(nb::object activations, nb::object aggregatio
       given_time_(reads_time_ ? 1.0 : read_real(time_constant)),
       functions_(functions) {}
 
-NeatGenome NeatGenomeReader::read(PyObject* genome) {
+void NeatGenomeReader::read(PyObject* genome, NeatGenome& found) {
   const nb::object nodes = attribute(genome, nodes_);
   const nb::object connections = attribute(genome, connections_);
   if (!PyDict_Check(nodes.ptr()) || !PyDict_Check(connections.ptr())) {
     throw nb::type_error("nodes and connections of a genome must be dicts");
   }
-  NeatGenome found;
+  found.nodes.clear();
   found.nodes.reserve(PyDict_GET_SIZE(nodes.ptr()));
   each_entry(nodes.ptr(), [&](PyObject* key, PyObject* gene) {
     NeatNodeGene node{};
@@ -123,8 +122,7 @@ NeatGenome NeatGenomeReader::read(PyObject* genome) {
     node.aggregation_place = aggregations_.place;
     found.nodes.push_back(node);
   });
-  found.connections = read_connections(connections.ptr());
-  return found;
+  read_connections(connections.ptr(), found.connections);
 }
 
 }  // namespace evonet

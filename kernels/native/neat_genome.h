@@ -52,8 +52,8 @@ bool compensates_sums();
 uint8_t activation_number(const nb::object& function);
 uint8_t aggregation_number(const nb::object& function);
 
-// Reads the dict of a genome's connections, in its order.
-std::vector<NeatConnectionGene> read_connections(PyObject* connections);
+// Reads the dict of a genome's connections, in its order, in place of what is there.
+void read_connections(PyObject* connections, std::vector<NeatConnectionGene>& found);
 
 // Reads genomes of one config after each other.
 class NeatGenomeReader {
@@ -62,7 +62,8 @@ class NeatGenomeReader {
   NeatGenomeReader(nb::object activations, nb::object aggregations, const nb::object& time_constant,
                    NeatFunctions& functions);
 
-  NeatGenome read(PyObject* genome);
+  // In place of what is there, whose memory is used again.
+  void read(PyObject* genome, NeatGenome& found);
 
  private:
   // Finds functions in one of neat-python's registries, which complains if there is none.

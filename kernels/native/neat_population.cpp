@@ -13,7 +13,7 @@ namespace evonet {
 namespace {
 
 constexpr int64_t kStepsPerSignal = 1024;
-constexpr int64_t kGenomesPerSignal = 256;
+constexpr int64_t kGenomesAtOnce = 128;
 constexpr int64_t kGenomesPerTask = 8;
 // Samples that are evaluated side by side: enough to amortise a node, few enough for the cache.
 constexpr int64_t kBlock = 64;
@@ -94,22 +94,25 @@ NeatPopulation NeatPopulation::create(bool feed_forward, const nb::list& genomes
   auto functions = std::make_shared<NeatFunctions>();
   NeatGenomeReader reader(std::move(activations), std::move(aggregations), time_constant,
                           *functions);
-  const size_t count = nb::len(genomes);
-  std::vector<NeatGenome> genes;
-  genes.reserve(count);
-  for (size_t g = 0; g < count; ++g) {
-    if (g % kGenomesPerSignal == 0 && PyErr_CheckSignals() != 0) throw nb::python_error();
-    genes.push_back(reader.read(nb::object(genomes[g]).ptr()));
-  }
+  const auto count = static_cast<int64_t>(nb::len(genomes));
   const std::vector<int64_t> input_keys = read_keys(inputs), output_keys = read_keys(outputs);
   NeatPopulation population(feed_forward, threads);
   population.networks_.resize(count);
-  with_missing_nodes([&] {
-    population.in_threads([&](int64_t g, std::vector<double>&) {
-      population.networks_[g] =
-          NeatNetwork(feed_forward, genes[g], input_keys, output_keys, functions);
+  // Some at a time, so that their genes stay in the cache.
+  std::vector<NeatGenome> genes(std::min(count, kGenomesAtOnce));
+  for (int64_t begin = 0; begin < count; begin += kGenomesAtOnce) {
+    const int64_t end = std::min(count, begin + kGenomesAtOnce);
+    if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    for (int64_t g = begin; g < end; ++g) {
+      reader.read(nb::object(genomes[g]).ptr(), genes[g - begin]);
+    }
+    with_missing_nodes([&] {
+      population.in_threads(begin, end, [&](int64_t g, std::vector<double>&) {
+        population.networks_[g] =
+            NeatNetwork(feed_forward, genes[g - begin], input_keys, output_keys, functions);
+      });
     });
-  });
+  }
   for (const NeatNetwork& network : population.networks_) {
     population.needs_python_.push_back(network.needs_python());
   }
@@ -126,7 +129,7 @@ void NeatPopulation::answer(int steps, Rows x, Answers y) {
                 static_cast<int64_t>(y.shape(1)), answers_of(y, g), scratch);
   };
   with_python_errors([&] {
-    in_threads([&](int64_t g, std::vector<double>& scratch) {
+    in_threads(0, size(), [&](int64_t g, std::vector<double>& scratch) {
       if (!needs_python_[g]) run(g, scratch);
     });
     std::vector<double> scratch;
@@ -156,14 +159,16 @@ nb::list NeatPopulation::calling_python() const {
 }
 
 void NeatPopulation::in_threads(
+    int64_t begin, int64_t end,
     const std::function<void(int64_t, std::vector<double>&)>& visit) const {
   std::vector<std::vector<double>> scratch(threads_);
   run_interruptibly([&] {
     return parallel_for(
-        threads_, (size() + kGenomesPerTask - 1) / kGenomesPerTask,
+        threads_, (end - begin + kGenomesPerTask - 1) / kGenomesPerTask,
         [&](int worker, int64_t task, Interrupt& interrupt) {
-          const int64_t end = std::min(size(), (task + 1) * kGenomesPerTask);
-          for (int64_t g = task * kGenomesPerTask; g < end && !interrupt.requested(); ++g) {
+          const int64_t first = begin + task * kGenomesPerTask;
+          const int64_t last = std::min(end, first + kGenomesPerTask);
+          for (int64_t g = first; g < last && !interrupt.requested(); ++g) {
             visit(g, scratch[worker]);
           }
         },

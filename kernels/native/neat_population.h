@@ -51,8 +51,9 @@ class NeatPopulation {
  private:
   NeatPopulation(bool feed_forward, int threads);
 
-  // visit(g, scratch) for every network, without the GIL.
-  void in_threads(const std::function<void(int64_t, std::vector<double>&)>& visit) const;
+  // visit(g, scratch) for every g of a range, without the GIL.
+  void in_threads(int64_t begin, int64_t end,
+                  const std::function<void(int64_t, std::vector<double>&)>& visit) const;
 
   bool feed_forward_;
   int threads_;

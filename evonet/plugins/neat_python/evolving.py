@@ -10,6 +10,7 @@ import neat
 import numpy as np
 import numpy.typing as npt
 
+from evonet.backends import resolve_backend
 from evonet.config import Config
 from evonet.errors import ExtinctionError, OptionError
 from evonet.evolution.hooks import CallbackLike
@@ -91,7 +92,8 @@ def evolve(
             seed=seed,
             callbacks=[bridge, *callbacks],
             dtype=dtype,
-            backend=backend,
+            # Looked for once, not in every generation.
+            backend=resolve_backend(config.run.backend if backend is None else backend).name,
             threads=threads,
         )
     except ExtinctionError as error:
