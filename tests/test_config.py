@@ -126,7 +126,7 @@ def tables(draw: st.DrawFn) -> dict[str, dict[str, Any]]:
     if kind not in ("auto", "recurrent") or feed_forward:
         drawn["network.propagation"] = "next-step"
     if kind not in ("ctrnn", "izhikevich"):
-        drawn["network.time_step"] = None
+        drawn["network.time_step"] = "default"
     if without_memory:
         drawn["network.steps"] = 1
     found: dict[str, dict[str, Any]] = {"task": {}}

@@ -225,12 +225,15 @@ class Config(Part):
         Raises:
             ConfigError: What "auto" stands for does not have all that is set.
         """
-        kind = self.network.kind
+        kind, time_step = self.network.kind, self.network.time_step
         if kind == "auto":
             kind = "feedforward" if self.genome.feed_forward else "recurrent"
         try:
             return Dynamics.of(
-                kind, self.network.propagation, self.network.time_step, self.network.steps
+                kind,
+                self.network.propagation,
+                None if time_step == "default" else time_step,
+                self.network.steps,
             )
         except OptionError as error:
             fault = ConfigFault("network.kind", f"network: {error}")

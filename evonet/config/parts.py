@@ -74,8 +74,8 @@ class Network(Part):
         propagation: With "next-step" a value travels one link per step, as in neat-python; with
             "same-step" only links that close a cycle wait for the next step. For recurrent
             networks.
-        time_step: What a step stands for, in s for a ctrnn (0.01 if None) and in ms for an
-            izhikevich (0.05 if None).
+        time_step: What a step stands for, in s for a ctrnn ("default" is 0.01) and in ms for an
+            izhikevich ("default" is 0.05).
         steps: How many steps a network takes for one input.
     """
 
@@ -83,7 +83,9 @@ class Network(Part):
         OneOf("auto", *KIND_NAMES), "auto"
     )
     propagation: Literal["next-step", "same-step"] = setting(OneOf(*PROPAGATIONS), "next-step")
-    time_step: float | None = setting(Maybe(Real(above=0.0)), None)
+    time_step: float | Literal["default"] = setting(
+        Or(Real(above=0.0), {"default": "default"}), "default"
+    )
     steps: int = setting(Whole(1, MOST_STEPS), 1)
 
     conflicts: ClassVar[tuple[Conflict, ...]] = (
@@ -96,7 +98,7 @@ class Network(Part):
         Conflict(
             "time_step",
             "kind",
-            lambda time_step, kind: time_step is not None and kind not in TIMED,
+            lambda time_step, kind: time_step != "default" and kind not in TIMED,
             "is for ctrnn and izhikevich, not for",
         ),
         Conflict(
