@@ -91,7 +91,7 @@ def activation_costs(arch: str, real: str) -> dict[str, float]:
     costs = {}
     for name in ("identity", *(n for n in ACTIVATION_IDS if n != "identity")):
         source = ACTIVATION_KERNEL.replace("NAME", name)
-        headers = compiler.kernel_sources("forward_samples")
+        headers = compiler.kernel_sources("forward_samples", {})
         del headers["forward_samples.cu"]
         code, _ = disassemble(
             compiler.compile_sources(source, name, headers, {"REAL": real}, arch).cubin

@@ -4,6 +4,9 @@ Populations and what they hold:
     Population, Genome
 Compiling and running them:
     compile, Network, Schedule, Analysis, build_schedule
+Functions of one's own:
+    register_activation, register_aggregation, unregister_activation,
+    unregister_aggregation
 Evolving them:
     Config, NEAT, Best, evolve, Result
 Watching and keeping a run:
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
         DeviceError,
         DeviceMemoryError,
         EvonetError,
+        ExpressionError,
         ExtinctionError,
         FileFormatError,
         FitnessError,
@@ -48,6 +52,12 @@ if TYPE_CHECKING:
     from evonet.evolution.neat import NEAT, Best
     from evonet.evolution.record import GenerationRecord
     from evonet.evolution.tensorboard import TensorBoardWriter
+    from evonet.functions import (
+        register_activation,
+        register_aggregation,
+        unregister_activation,
+        unregister_aggregation,
+    )
     from evonet.genome import Genome
     from evonet.network import Network, compile
     from evonet.population import Population
@@ -72,6 +82,7 @@ _HOME = {
     "DeviceError": "errors",
     "DeviceMemoryError": "errors",
     "EvonetError": "errors",
+    "ExpressionError": "errors",
     "ExtinctionError": "errors",
     "FileFormatError": "errors",
     "FitnessError": "errors",
@@ -96,9 +107,13 @@ _HOME = {
     "evolve": "evolution.loop",
     "load_champion": "champion",
     "read_champion": "champion",
+    "register_activation": "functions",
+    "register_aggregation": "functions",
     "resume_run": "run.start",
     "save_champion": "champion",
     "start_run": "run.start",
+    "unregister_activation": "functions",
+    "unregister_aggregation": "functions",
 }
 
 __all__ = [
@@ -116,6 +131,7 @@ __all__ = [
     "DeviceError",
     "DeviceMemoryError",
     "EvonetError",
+    "ExpressionError",
     "ExtinctionError",
     "FileFormatError",
     "FitnessError",
@@ -139,9 +155,13 @@ __all__ = [
     "evolve",
     "load_champion",
     "read_champion",
+    "register_activation",
+    "register_aggregation",
     "resume_run",
     "save_champion",
     "start_run",
+    "unregister_activation",
+    "unregister_aggregation",
 ]
 
 

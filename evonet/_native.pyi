@@ -40,6 +40,26 @@ def pack_units(
     weight: NDArray[Any],
     threads: int,
 ) -> dict[str, NDArray[Any]]: ...
+
+class Function:
+    def __init__(
+        self,
+        code: NDArray[np.uint16],
+        constants: NDArray[np.float64],
+        bounds: NDArray[np.int32],
+        result: int,
+    ) -> None: ...
+    def activate(self, x: NDArray[Any], simd: str) -> NDArray[Any]: ...
+    def aggregate(self, weights: NDArray[Any], values: NDArray[Any], simd: str) -> NDArray[Any]: ...
+
+def define(
+    joins: bool,
+    id: int,
+    code: NDArray[np.uint16],
+    constants: NDArray[np.float64],
+    bounds: NDArray[np.int32],
+    result: int,
+) -> None: ...
 def pack_neat(
     genomes: list[Any], activations: dict[str, int], aggregations: dict[str, int]
 ) -> dict[str, NDArray[Any]] | None: ...

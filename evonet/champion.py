@@ -24,11 +24,13 @@ from evonet.champion_fields import FORMAT, VERSION, Scalar, check_fields
 from evonet.config import Config
 from evonet.errors import EvonetError, FileFormatError, OptionError
 from evonet.evolution.neat import Best
+from evonet.functions import adopted
 from evonet.gene_layout import RealType
 from evonet.kinds import Dynamics
 from evonet.network import Network
 from evonet.network import compile as compile_network
 from evonet.population import Population
+from evonet.population_file import pack_functions
 from evonet.schedule import FEEDFORWARD
 
 Document: TypeAlias = dict[str, Any]
@@ -119,7 +121,7 @@ def save_champion(
         "seed": seed,
         "config_digest": None if config is None else config.digest(),
         "metadata": dict(metadata or {}),
-        "functions": {},  # custom ones, as text, once there are any
+        "functions": pack_functions(genome)[1],
         "nodes": [_shorten(node._asdict(), genome.dtype) for node in genome[0].nodes],
         "connections": [_shorten(link._asdict(), genome.dtype) for link in genome[0].connections],
     }
@@ -167,8 +169,9 @@ def read_champion(path: str | os.PathLike[str]) -> Champion:
             raise FileFormatError(f"is damaged. Its contents do not match its sha256. {HINT}")
         genes = document["nodes"], document["connections"]
         pins = document["num_inputs"], document["num_outputs"]
-        population = Population.from_genes(*pins, [genes], document["dtype"])
-        dynamics = Dynamics.of(**{name: document[name] for name in DYNAMICS})
+        with adopted(document["functions"]):
+            population = Population.from_genes(*pins, [genes], document["dtype"])
+            dynamics = Dynamics.of(**{name: document[name] for name in DYNAMICS})
     except EvonetError as error:
         raise FileFormatError(f"{where}: {error}") from error
     names = ("fitness", "generation", "id", "seed", "config_digest", "metadata")

@@ -8,6 +8,7 @@ from typing import Any, Final, TypeAlias
 
 from evonet.config.messages import show
 from evonet.errors import FileFormatError
+from evonet.functions import is_texts
 from evonet.gene_layout import LARGEST_KEY, MOST_PINS
 from evonet.kinds import KIND_NAMES, MOST_STEPS, PROPAGATIONS
 
@@ -106,7 +107,7 @@ FIELDS: Final[dict[str, Rule]] = {
     "seed": _maybe(_whole(0, 2**64 - 1)),
     "config_digest": _maybe((_is_digest, "a SHA-256")),
     "metadata": (_is_metadata, "an object of texts, numbers, true, false and null"),
-    "functions": (lambda value: value == {}, "an empty object"),
+    "functions": (is_texts, "tables of activations and aggregations with expressions"),
     "nodes": LIST,
     "connections": LIST,
 }

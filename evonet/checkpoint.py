@@ -237,12 +237,13 @@ def _changes(old: Config, new: Config, population: Population) -> dict[str, str]
         return {}
     before, after = old.to_dict(), new.to_dict()
     for tables in (before, after):
+        tables.setdefault("functions", {})
         # Spelling out what was left to the task is no change.
         for name in ("num_inputs", "num_outputs"):
             tables["genome"].setdefault(name, getattr(population, name))
     return {
         f"{table}.{key}": f"{_shown(before[table], key)}, now {_shown(after[table], key)}"
-        for table in EVOLUTION
+        for table in (*EVOLUTION, "functions")
         for key in before[table] | after[table]
         if before[table].get(key) != after[table].get(key)
     }

@@ -19,9 +19,10 @@ from evonet.checkpoint_state import COUNTERS, PER_SPECIES, SETTINGS, TENSORS, St
 from evonet.config import Config
 from evonet.errors import CheckpointError, EvonetError
 from evonet.evolution.neat import NEAT, OnBadFitness, State
-from evonet.gene_layout import ARRAYS, starts_of
+from evonet.functions import adopted, join_texts
+from evonet.gene_layout import starts_of
 from evonet.population import Population
-from evonet.population_file import FUNCTIONS
+from evonet.population_file import pack_functions
 from evonet.tensor_file import read_tensors, write_tensors
 
 FORMAT: Final = "evonet.checkpoint"
@@ -66,8 +67,10 @@ def read_checkpoint(path: str | os.PathLike[str]) -> Checkpoint:
     try:
         settings, tensors = read_tensors(path, FORMAT, VERSION, TENSORS)
         reader = StateReader(settings, tensors)
-        config = reader.config()
-        seed, on_bad_fitness, state = reader.seed(), reader.on_bad_fitness(), reader.state(config)
+        with adopted(reader.functions()):
+            config = reader.config()
+            state = reader.state(config)
+            seed, on_bad_fitness = reader.seed(), reader.on_bad_fitness()
     except OSError as error:
         raise CheckpointError(f"{where}: cannot be read: {error.strerror}.") from error
     except RecursionError as error:
@@ -89,11 +92,12 @@ def pack(neat: NEAT) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     genomes = state.population
     if best is not None:
         genomes = Population.concatenate([genomes, best.genome])
+    names, own, tensors = pack_functions(genomes)
     settings: dict[str, Any] = {
         "num_inputs": genomes.num_inputs,
         "num_outputs": genomes.num_outputs,
-        **{setting: [f.name for f in functions] for setting, functions in FUNCTIONS.values()},
-        "functions": {},  # custom ones, as text, once there are any
+        **names,
+        "functions": join_texts(own, neat.config.functions),
         "config": neat.config.to_toml(),
         "config_digest": neat.config.digest(),
         "seed": neat.seed,
@@ -110,7 +114,6 @@ def pack(neat: NEAT) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
             "id": best.id,
         }
     assert settings.keys() == SETTINGS
-    tensors: dict[str, NDArray[Any]] = {name: getattr(genomes, name) for name in ARRAYS}
     tensors["ids"] = np.asarray(state.ids, np.int64)
     tensors["fitness"] = np.zeros(0) if state.fitness is None else state.fitness
     for name in PER_SPECIES:

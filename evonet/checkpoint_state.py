@@ -18,6 +18,7 @@ from evonet.config.messages import show
 from evonet.errors import CheckpointError
 from evonet.evolution.neat import Best, OnBadFitness, State
 from evonet.evolution.species import Species
+from evonet.functions import Texts, is_texts
 from evonet.gene_layout import ARRAYS, MOST_PINS, Int64Array
 from evonet.population import Population
 from evonet.population_file import FUNCTIONS, renumber
@@ -56,7 +57,12 @@ class StateReader:
         if wrong:
             problem = "is missing" if wrong[0] in SETTINGS else "is unknown"
             raise CheckpointError(f"setting {show(wrong[0])} {problem}.")
-        self._expect("functions", settings["functions"] == {}, "an empty table")
+        expected = "tables of activations and aggregations with expressions"
+        self._expect("functions", is_texts(settings["functions"]), expected)
+
+    def functions(self) -> Texts:
+        """Functions of one's own that genomes use or the config names."""
+        return cast(Texts, self._settings["functions"])
 
     def seed(self) -> int:
         """The seed of the run."""

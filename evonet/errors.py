@@ -6,6 +6,7 @@
     │   └── CyclicGenomeError      a feed-forward genome has a cycle
     ├── ShapeError             an array has the wrong shape or type
     ├── OptionError            an argument has a value that is not allowed
+    ├── ExpressionError        a function of one's own is no expression; points at the character
     ├── BackendError           a backend was asked for and cannot run here
     │   └── DeviceError            a GPU is missing, or failed at work
     │       ├── CompileError           NVRTC refuses a kernel; carries its log
@@ -66,6 +67,18 @@ class OptionError(EvonetError, ValueError):
     def __init__(self, message: str, option: str | None = None) -> None:
         super().__init__(message)
         self.option = option
+
+
+class ExpressionError(EvonetError, ValueError):
+    """The text or the Python function that should become a function of one's own does not do.
+
+    Attributes:
+        position: The character of the text to blame, counted from 0, or None.
+    """
+
+    def __init__(self, message: str, position: int | None = None) -> None:
+        super().__init__(message)
+        self.position = position
 
 
 class BackendError(EvonetError, RuntimeError):

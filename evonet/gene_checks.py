@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evonet.errors import GenomeError, UnknownFunctionError
-from evonet.functions import ACTIVATIONS, AGGREGATIONS, Function
+from evonet.function_table import Function
+from evonet.functions import ACTIVATION_TABLE, AGGREGATION_TABLE
 from evonet.gene_layout import LARGEST_KEY, Int64Array, RealArray, owner_of
 
 if TYPE_CHECKING:
@@ -131,11 +132,11 @@ class _Checks:
             )
 
     def check_functions(self) -> None:
-        self.check_function_ids(self.p.activation, ACTIVATIONS, "activation")
-        self.check_function_ids(self.p.aggregation, AGGREGATIONS, "aggregation")
+        self.check_function_ids(self.p.activation, ACTIVATION_TABLE, "activation")
+        self.check_function_ids(self.p.aggregation, AGGREGATION_TABLE, "aggregation")
 
     def check_function_ids(
-        self, ids: NDArray[np.uint8], known: tuple[Function, ...], what: str
+        self, ids: NDArray[np.uint8], known: Sequence[Function], what: str
     ) -> None:
         if len(ids) and ids.max() >= len(known):
             i = int(np.argmax(ids >= len(known)))

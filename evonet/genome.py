@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from evonet.functions import ACTIVATIONS, AGGREGATIONS
+from evonet.functions import ACTIVATION_TABLE, AGGREGATION_TABLE
 
 if TYPE_CHECKING:
     from evonet.population import Population
@@ -104,7 +104,14 @@ class Genome:
         p = self._population
         columns = (p.node_key, p.bias, p.response, p.activation, p.aggregation, p.time_constant)
         return [
-            Node(key, bias, response, _name(ACTIVATIONS, act), _name(AGGREGATIONS, agg), tau)
+            Node(
+                key,
+                bias,
+                response,
+                ACTIVATION_TABLE[act].name,
+                AGGREGATION_TABLE[agg].name,
+                tau,
+            )
             for key, bias, response, act, agg, tau in zip(
                 *(column.tolist() for column in columns), strict=True
             )
@@ -168,10 +175,6 @@ class Genome:
                 *_table(("source", "target", "weight", "", "innovation"), connections),
             ]
         )
-
-
-def _name(functions: Sequence[tuple[str, str]], number: int) -> str:
-    return functions[number][0]
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

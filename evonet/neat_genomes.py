@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evonet.errors import GenomeError, OptionError
-from evonet.functions import ACTIVATIONS, AGGREGATIONS
+from evonet.functions import ACTIVATION_TABLE, AGGREGATION_TABLE
 from evonet.gene_layout import owner_of
 from evonet.neat_genes import NODE_NUMBERS, NeatConfig, NeatGenome, pin_counts
 
@@ -63,8 +63,8 @@ def _genome_type(config: NeatConfig) -> Any:
 def _write_nodes(p: Population, gene_type: Any) -> list[Any]:
     """Makes a gene for every node, by genome and key."""
     columns = {name: getattr(p, name).tolist() for name in NODE_NUMBERS}
-    columns["activation"] = [ACTIVATIONS[i].name for i in p.activation.tolist()]
-    columns["aggregation"] = [AGGREGATIONS[i].name for i in p.aggregation.tolist()]
+    columns["activation"] = [ACTIVATION_TABLE[i].name for i in p.activation.tolist()]
+    columns["aggregation"] = [AGGREGATION_TABLE[i].name for i in p.aggregation.tolist()]
     names = _attribute_names(gene_type, columns)
     if "time_constant" not in names and (p.time_constant != 1).any():
         i = int(np.argmax(p.time_constant != 1))

@@ -10,7 +10,7 @@ from typing import Any, NoReturn, SupportsIndex, overload
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from evonet.errors import FileFormatError, GenomeError, OptionError, ShapeError
+from evonet.errors import GenomeError, OptionError, ShapeError
 from evonet.gene_layout import (
     ARRAYS,
     Int64Array,
@@ -315,11 +315,7 @@ class Population:
             FileFormatError: The file is damaged, from a newer evonet, or no population.
             OSError: There is no such file, or it cannot be read.
         """
-        num_inputs, num_outputs, arrays = read_population(path)
-        try:
-            return cls(num_inputs=num_inputs, num_outputs=num_outputs, **arrays)
-        except (GenomeError, ShapeError) as error:
-            raise FileFormatError(f"{os.fspath(path)}: {error}") from error
+        return read_population(path, cls)
 
     @classmethod
     def concatenate(cls, populations: Iterable[Population]) -> Population:

@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Final, cast
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from evonet.errors import FileFormatError, did_you_mean
-from evonet.functions import ACTIVATIONS, AGGREGATIONS, Function
-from evonet.gene_layout import ARRAYS, MOST_PINS, GeneArrays
+from evonet.errors import EvonetError, FileFormatError, did_you_mean
+from evonet.function_table import Functions
+from evonet.functions import ACTIVATION_TABLE, AGGREGATION_TABLE, adopted, is_texts
+from evonet.gene_layout import ARRAYS, MOST_PINS
 from evonet.tensor_file import read_tensors, write_tensors
 
 if TYPE_CHECKING:
     from evonet.population import Population
 
+Made = TypeVar("Made")
+
 FORMAT: Final = "evonet.population"
 VERSION: Final = 1
 # Genes store functions by id; a file spells them out, so that ids may change.
 FUNCTIONS: Final = {
-    "activation": ("activations", ACTIVATIONS),
-    "aggregation": ("aggregations", AGGREGATIONS),
+    "activation": ("activations", ACTIVATION_TABLE),
+    "aggregation": ("aggregations", AGGREGATION_TABLE),
 }
 
 
@@ -29,23 +33,56 @@ def save_population(population: Population, path: str | os.PathLike[str]) -> Non
     """Writes a population to a safetensors file; `Population.save` documents it.
 
     Raises:
+        OptionError: Two functions of one's own have the same name.
         OSError: The disk or the folder does not take it.
     """
     settings: dict[str, Any] = {
         "num_inputs": population.num_inputs,
         "num_outputs": population.num_outputs,
     }
-    for setting, functions in FUNCTIONS.values():
-        settings[setting] = [function.name for function in functions]
-    tensors = {name: getattr(population, name) for name in ARRAYS}
+    names, own, tensors = pack_functions(population)
+    settings |= names
+    if own:
+        settings["functions"] = own
     write_tensors(path, FORMAT, VERSION, settings, tensors)
 
 
-def read_population(path: str | os.PathLike[str]) -> tuple[int, int, GeneArrays]:
-    """Reads a file; the genes in it are still to be validated.
+def pack_functions(
+    population: Population,
+) -> tuple[dict[str, list[str]], dict[str, dict[str, str]], dict[str, NDArray[Any]]]:
+    """Brings the functions of a population into a form that does not depend on the process.
 
     Returns:
-        The number of inputs, the number of outputs, and the arrays.
+        The names by id for every setting; functions of one's own with their expressions, those
+        that are in use; and all arrays, with ids of that list of names.
+
+    Raises:
+        OptionError: Two functions have the same name.
+    """
+    names: dict[str, list[str]] = {}
+    own: dict[str, dict[str, str]] = {}
+    tensors = {name: getattr(population, name) for name in ARRAYS}
+    for name, (setting, functions) in FUNCTIONS.items():
+        ids, builtin = tensors[name], functions.num_builtin
+        used = sorted(functions.own(ids[ids >= builtin]).items())
+        names[setting] = [function.name for function in functions[:builtin]]
+        names[setting] += [name for name, _ in used]
+        if used:
+            own[setting] = dict(used)
+            table = np.arange(256, dtype=np.uint8)
+            for place, (known, text) in enumerate(used):
+                table[functions.id_of(known, text)] = builtin + place
+            tensors[name] = table[ids]
+    return names, own, tensors
+
+
+def read_population(path: str | os.PathLike[str], make: Callable[..., Made]) -> Made:
+    """Reads a file.
+
+    Args:
+        path: The file.
+        make: What to do with the numbers of inputs and outputs and the arrays, all by name; it
+            validates genes.
 
     Raises:
         FileFormatError: The file is damaged, or holds something else.
@@ -55,7 +92,7 @@ def read_population(path: str | os.PathLike[str]) -> tuple[int, int, GeneArrays]
     where = os.fspath(path)
     expected = {"format", "version", "num_inputs", "num_outputs"}
     expected.update(setting for setting, _ in FUNCTIONS.values())
-    if set(settings) != expected:
+    if set(settings) - {"functions"} != expected:
         raise FileFormatError(
             f"{where}: has the settings {', '.join(sorted(settings))}. "
             f"Expected {', '.join(sorted(expected))}."
@@ -67,14 +104,19 @@ def read_population(path: str | os.PathLike[str]) -> tuple[int, int, GeneArrays]
                 f"{where}: {name} is {settings[name]!r}. Expected 0 to {MOST_PINS}."
             )
         counts.append(settings[name])
-    for name, (setting, functions) in FUNCTIONS.items():
-        tensors[name] = renumber(tensors[name], settings[setting], functions, f"{where}: {name}")
-    return counts[0], counts[1], cast(GeneArrays, tensors)
+    own = settings.get("functions", {})
+    if not is_texts(own):
+        raise FileFormatError(f"{where}: functions are not tables of expressions.")
+    try:
+        with adopted(own):
+            for name, (setting, functions) in FUNCTIONS.items():
+                tensors[name] = renumber(tensors[name], settings[setting], functions, name)
+            return make(num_inputs=counts[0], num_outputs=counts[1], **tensors)
+    except EvonetError as error:
+        raise FileFormatError(f"{where}: {error}") from error
 
 
-def renumber(
-    ids: NDArray[Any], names: Any, functions: tuple[Function, ...], where: str
-) -> NDArray[np.uint8]:
+def renumber(ids: NDArray[Any], names: Any, functions: Functions, where: str) -> NDArray[np.uint8]:
     """Turns the ids of a file into today's ids.
 
     Args:
@@ -92,7 +134,7 @@ def renumber(
         raise FileFormatError(f"{where} has type {ids.dtype}. Expected uint8.")
     if ids.size and ids.max() >= len(names):
         raise FileFormatError(f"{where} has an id {ids.max()}, and the file names {len(names)}.")
-    today = {function.name: i for i, function in enumerate(functions)}
+    today = functions.ids
     table = np.zeros(256, np.uint8)
     for i in np.unique(ids).tolist():
         if names[i] not in today:

@@ -124,22 +124,26 @@ EVONET_FN T sin_float(T x) {
   return from_bits<T>(to_bits(y) ^ bits_shifted(rounded, 31));
 }
 
+// cos(x) from the nearest k + 1/2; rounded is k + 12582912.
 template <class T>
-EVONET_FN T cos_float(T x) {
-  constexpr float round = 12582912.0f;
-  T rounded = fused(x, 0x1.45f306p-2f, -0.5f) + round;
-  T k = (rounded - round) + 0.5f;
+EVONET_FN T cos_before(T x, T rounded) {
+  T k = (rounded - 12582912.0f) + 0.5f;
   T r = fused(k, 0x1.921fb6p+1f, -x);
   r = fused(k, -0x1.777a5cp-24f, r);
   T y = sin_near_0(fused(k, -0x1.ee59dap-49f, r));
   return from_bits<T>(to_bits(y) ^ bits_shifted(rounded, 31));
 }
 
-// log(x) for normal x = 2^k (1 + f), sqrt(1/2) <= 1 + f < sqrt(2)
 template <class T>
-EVONET_FN T log_float(T x) {
+EVONET_FN T cos_float(T x) {
+  return cos_before(x, fused(x, 0x1.45f306p-2f, -0.5f) + 12582912.0f);
+}
+
+// log(x / 2^less) for normal x = 2^k (1 + f), sqrt(1/2) <= 1 + f < sqrt(2)
+template <class T>
+EVONET_FN T log_float(T x, T less = T{}) {
   Bits<T> offset = to_bits(x) - 0x3f3504f3;
-  T k = from_bits<T>(((offset + 0x3f800000) >> 23) | 0x4b000000) - (8388608.0f + 127.0f);
+  T k = from_bits<T>(((offset + 0x3f800000) >> 23) | 0x4b000000) - (8388608.0f + 127.0f) - less;
   T f = from_bits<T>((offset & 0x007fffff) + 0x3f3504f3) - 1.0f;
   T p =
       polynomial(f, -0x1.3371b4p-4f, 0x1.06e426p-3f, -0x1.0f71ep-3f, 0x1.22a724p-3f,
@@ -160,11 +164,9 @@ EVONET_FN T log1p_fifth_bend(T e) {
 constexpr double kLn2Hi = 0x1.62e42fefa38p-1, kLn2Lo = 0x1.ef35793c7673p-45;
 constexpr double kRoundDouble = 6755399441055744.0 + 1023.0;
 
-// exp(x) for |x| < 700, 0.58 ulp: what 1 + r lost comes back, and r is r + low.
+// exp(x - k ln2), with k ln2 the nearest to x: what 1 + r lost comes back, and r is r + low.
 template <class T>
-EVONET_FN T exp_double(T x) {
-  T rounded = x * 0x1.71547652b82fep+0 + kRoundDouble;
-  T k = rounded - kRoundDouble;
+EVONET_FN T exp_near_0(T x, T k) {
   T hi = x - k * kLn2Hi;  // exact
   T lo = k * kLn2Lo;
   T r = hi - lo;
@@ -176,7 +178,20 @@ EVONET_FN T exp_double(T x) {
                    0x1.555555555555dp-3);
   T sum = 1.0 + r;
   T rest = ((1.0 - sum) + r) + (0.5 * square + (square * r * p + sum * low));
-  return (sum + rest) * power_of_2(rounded);
+  return sum + rest;
+}
+
+// x / ln2 as an integer, with kRoundDouble added
+template <class T>
+EVONET_FN T rounded_log2(T x) {
+  return x * 0x1.71547652b82fep+0 + kRoundDouble;
+}
+
+// exp(x) for |x| < 700, 0.58 ulp
+template <class T>
+EVONET_FN T exp_double(T x) {
+  T rounded = rounded_log2(x);
+  return exp_near_0(x, rounded - kRoundDouble) * power_of_2(rounded);
 }
 
 // tanh(x) for |x| <= 60. glibc's errs by up to 2.2 ulp, so two ulp from it leave us about one.
@@ -193,17 +208,12 @@ EVONET_FN T tanh_double(T x) {
   return copy_sign(size < 0.55 ? small : large, x);
 }
 
-// sin(x), or cos(x) if kAhead = 1, for |x| <= 60, after fdlibm: x = k pi/2 + r + rest, and
-// k + kAhead says which of sin(r), cos(r) and their opposites it is.
+constexpr double kQuarterRound = 6755399441055744.0;  // adding it rounds to an integer
+
+// sin, or cos if kAhead = 1, of k pi/2 + r + rest, after fdlibm: k + kAhead says which of sin(r),
+// cos(r) and their opposites it is. rounded is k + kQuarterRound.
 template <int kAhead, class T>
-EVONET_FN T wave_double(T x) {
-  constexpr double round = 6755399441055744.0;
-  T rounded = x * 0x1.45f306dc9c883p-1 + round;
-  T k = rounded - round;
-  T hi = x - k * 0x1.921fb54442dp+0;  // exact
-  T lo = k * 0x1.8469898cc517p-48;
-  T r = hi - lo;
-  T rest = (hi - r) - lo;
+EVONET_FN T wave_near_0(T r, T rest, T rounded) {
   T u = r * r;
   T cube = u * r;
   T p = polynomial(u, 0x1.5d93a5acfd57cp-33, -0x1.ae5e68a2b9cebp-26, 0x1.71de357b1fe7dp-19,
@@ -219,18 +229,29 @@ EVONET_FN T wave_double(T x) {
   return from_bits<T>(to_bits(y) ^ (bits_shifted(rounded, 62) & ~0x7fffffffffffffff));
 }
 
+// sin(x), or cos(x) if kAhead = 1, for |x| <= 60
+template <int kAhead, class T>
+EVONET_FN T wave_double(T x) {
+  T rounded = x * 0x1.45f306dc9c883p-1 + kQuarterRound;
+  T k = rounded - kQuarterRound;
+  T hi = x - k * 0x1.921fb54442dp+0;  // exact
+  T lo = k * 0x1.8469898cc517p-48;
+  T r = hi - lo;
+  return wave_near_0<kAhead>(r, (hi - r) - lo, rounded);
+}
+
 template <class T>
 EVONET_FN T sin_double(T x) {
   return wave_double<0>(x);
 }
 
-// log(x) for normal x = 2^k (1 + f), after fdlibm: with s = f / (2 + f) it is
+// log(x / 2^less) for normal x = 2^k (1 + f), after fdlibm: with s = f / (2 + f) it is
 // k ln2 + f - (f^2 / 2 - s (f^2 / 2 + R(s^2)))
 template <class T>
-EVONET_FN T log_double(T x) {
+EVONET_FN T log_double(T x, T less = T{}) {
   Bits<T> offset = to_bits(x) - 0x3fe6a09e667f3bcd;
   T k = from_bits<T>(((offset + 0x3ff0000000000000) >> 52) | 0x4330000000000000) -
-        (4503599627370496.0 + 1023.0);
+        (4503599627370496.0 + 1023.0) - less;
   T f = from_bits<T>((offset & 0x000fffffffffffff) + 0x3fe6a09e667f3bcd) - 1.0;
   T s = f / (2.0 + f);
   T z = s * s;

@@ -2,6 +2,7 @@
 // native kernels run the same pieces over vectors of samples.
 #pragma once
 
+#include "custom_functions.h"
 #include "dispatch.h"
 
 EVONET_NAMESPACE_BEGIN
@@ -60,15 +61,14 @@ EVONET_FN Samples<T, N> sum_links(Links& links, int32 num_links, Values value) {
   return sum;
 }
 
-// One sample after the other, because a median needs much code and many registers and is rare. The
-// node's own slot keeps those that are done.
-template <class T, int N, class Links, class Values>
-EVONET_FN Samples<T, N> median_links(Links& stream, int32 num_links, Values value) {
+// One sample after the other, for what needs much code and many registers and is rare: join(x) sees
+// number i as x(i), as often as it likes. The node's own slot keeps those that are done.
+template <class T, int N, class Links, class Values, class Join>
+EVONET_FN Samples<T, N> join_each(Links& stream, int32 num_links, Values value, Join join) {
   const auto links = stream.anywhere(num_links);
   EVONET_KEEP_LOOP
   for (int k = 0; k < N; ++k) {
-    value.one(0, k) = median_of<T>(
-        num_links, [&](int32 i) { return links.weight(i) * value.one(links.back(i), k); });
+    value.one(0, k) = join([&](int32 i) { return links.weight(i) * value.one(links.back(i), k); });
   }
   return value(0);
 }
@@ -81,6 +81,12 @@ EVONET_FN Samples<T, N> join_links(int aggregation, Links& links, int32 num_link
     for (int k = 0; k < N; ++k) joined.at[k] = agg_empty<T>(aggregation);
     return joined;
   }
+  if constexpr (kHasCustomAggregations) {
+    if (aggregation >= NUM_AGGREGATIONS) {
+      return join_each<T, N>(links, num_links, value,
+                             [&](auto x) { return join_by_custom<T>(aggregation, num_links, x); });
+    }
+  }
   switch (aggregation) {
     case AGG_PRODUCT:
       return fold_links<Fold_product, T, N>(links, num_links, value);
@@ -91,7 +97,8 @@ EVONET_FN Samples<T, N> join_links(int aggregation, Links& links, int32 num_link
     case AGG_MAXABS:
       return fold_links<Fold_maxabs, T, N>(links, num_links, value);
     case AGG_MEDIAN:
-      return median_links<T, N>(links, num_links, value);
+      return join_each<T, N>(links, num_links, value,
+                             [&](auto x) { return median_of<T>(num_links, x); });
     default:
       joined = sum_links<T, N>(links, num_links, value);
   }
@@ -108,12 +115,16 @@ EVONET_FN Samples<T, N> join_links(int aggregation, Links& links, int32 num_link
 template <class T, int N, class Links, class Values>
 EVONET_FN void evaluate_node(const NodeGenes<T>& node, Links& links, Values value) {
   Samples<T, N> z = join_links<T, N>(node.aggregation, links, node.num_links, value);
-  with_activation(node.activation, [&](auto activation) {
+  const auto activate = [&](auto activation) {
     EVONET_UNROLL
     for (int k = 0; k < N; ++k) {
       z.at[k] = activation.apply(preactivation(node.bias, node.response, z.at[k]));
     }
-  });
+  };
+  with_activation(node.activation, activate);
+  if constexpr (kHasCustomActivations) {
+    if (node.activation >= NUM_ACTIVATIONS) with_custom_activation(node.activation, activate);
+  }
   value(0) = z;
 }
 

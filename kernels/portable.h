@@ -239,6 +239,19 @@ EVONET_FN float square_root(float x) {
 #endif
 }
 
+EVONET_FN double square_root(double x) {
+#if defined(__CUDA_ARCH__)
+  return __dsqrt_rn(x);
+#else
+  return __builtin_sqrt(x);
+#endif
+}
+template <class T, class = decltype(T()[0])>
+EVONET_FN T square_root(T x) {
+  for (unsigned i = 0; i < sizeof(T) / sizeof(Lane<T>); ++i) x[i] = square_root(x[i]);
+  return x;
+}
+
 // Float32 multiplies and adds in one rounding; float64 in two, as neat-python does.
 template <class T>
 EVONET_FN T multiply_add(T a, T b, T c) {

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import tempfile
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +19,9 @@ from evonet.backends.cuda.arguments import (
     memory_arguments,
     rollout_arguments,
 )
+from evonet.backends.cuda.compiler import kernel_sources
 from evonet.backends.cuda.layout import pack_schedule
+from evonet.backends.cuda.own_functions import MACRO
 from evonet.backends.cuda.plan import DeviceLimits, LaunchPlan, Workload, plan_forward, plan_loss
 from evonet.backends.cuda.remembered import step_arguments
 from evonet.backends.cuda.rollout import players_of
@@ -43,12 +47,31 @@ def compiled(
 ) -> simt.Module:
     """Compiles one of the product's kernels for the runner."""
     kernels = resource_folder("kernels")
+    if MACRO in dict(defines):
+        return compiled_with(kernel, defines, mode)
     return simt.compile(
         kernels / f"{kernel}.cu",
         include_dirs=[kernels],
         defines=dict(defines),
         mode=mode,  # type: ignore[arg-type]
     )
+
+
+def compiled_with(
+    kernel: str, defines: tuple[tuple[str, int | str], ...], mode: str
+) -> simt.Module:
+    """Compiles a kernel that knows functions of one's own."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in kernel_sources(kernel, dict(defines)).items():
+            path = Path(folder) / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        return simt.compile(
+            Path(folder) / f"{kernel}.cu",
+            include_dirs=[Path(folder)],
+            defines=dict(defines),
+            mode=mode,  # type: ignore[arg-type]
+        )
 
 
 def run_plan(

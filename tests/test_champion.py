@@ -268,7 +268,7 @@ LINK = {"source": -1, "target": 0, "weight": 1.0, "enabled": True, "innovation":
         ({"seed": 2**64}, "seed is"),
         ({"config_digest": "abc"}, 'config_digest is "abc". Expected a SHA-256, or null'),
         ({"metadata": 3}, "metadata is 3"),
-        ({"functions": {"wave": "sin(x)"}}, "functions is a table. Expected an empty object"),
+        ({"functions": {"wave": "sin(x)"}}, "functions is a table. Expected tables of activations"),
         ({"functions": ...}, "functions is missing. Expected config_digest, connections"),
         ({"colour": "red"}, "colour is unknown. Expected config_digest, connections"),
         ({"nodes": {}}, "nodes is a table. Expected a list"),

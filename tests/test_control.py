@@ -15,7 +15,7 @@ from simt.samples import needs_compiler
 
 from evonet import OptionError, _native
 from evonet.backends import reference_control
-from evonet.backends.reference_functions import cosine, sine
+from evonet.backends.reference_elementary import cosine, sine
 from evonet.controls import CONTROL_IDS, CONTROLS, find_control
 from evonet.resources import resource_folder
 

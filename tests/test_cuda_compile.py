@@ -19,12 +19,35 @@ from ptx_rules import find_faults
 
 from evonet import CompileError
 from evonet.backends.cuda import compiler
+from evonet.backends.cuda.own_functions import HEADER
 from evonet.backends.cuda.plan import STATIC_SHARED, option_sets
 from evonet.backends.cuda.rollout_plan import REGISTERS
 from evonet.backends.cuda.samples import C_NAMES
+from evonet.expressions.cuda_source import write_header
+from evonet.expressions.expression import make_expression
+from evonet.functions import ACTIVATIONS, AGGREGATIONS
+from evonet.resources import resource_folder
 
 ARCHS = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
 OPTIONS = {"REAL": "float", "GLOBAL_VALUES": 0, "WIDE_TEAM": 0}
+
+
+OWN_FUNCTIONS: Any = (
+    (
+        "activation",
+        len(ACTIVATIONS),
+        (
+            "sigmoid(x) + exp(x) * log(x)",
+            "sin(x) + cos(x) * tanh(x) - floor(x) + sqrt(abs(x)) ** -3",
+            "1 if 0 < x <= 1 and not x == 0.1 or x > 5 else clip(min(x, 1, -x), -1, max(x, 0.1))",
+        ),
+    ),
+    (
+        "aggregation",
+        len(AGGREGATIONS),
+        ("max(x) + log(sum(exp(x - max(x))))", "product(x) / mean(x) - min(x) * count"),
+    ),
+)
 
 
 def why_missing() -> str | None:
@@ -118,6 +141,33 @@ def most_registers(kernel: str, defines: dict[str, Any], arch: str) -> int:
     if arch in ("sm_75", "sm_100", "sm_120"):
         return 64
     return 40 if defines["VECTOR"] == 4 else 48
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+@pytest.mark.parametrize("real", ["float", "double"])
+@pytest.mark.parametrize(
+    ("kernel", "defines"),
+    [
+        ("forward_samples", {"VECTOR": 2}),
+        ("forward_levels", {"WIDE_TEAM": 0}),
+        ("rollout", {"CONTROL": "cartpole"}),
+    ],
+)
+def test_arithmetic_of_functions_of_ones_own(
+    kernel: str, defines: dict[str, Any], real: str, arch: str
+) -> None:
+    steps = {
+        kind: {first + i: make_expression(text, kind, "here").steps for i, text in enumerate(texts)}
+        for kind, first, texts in OWN_FUNCTIONS
+    }
+    sources = compiler.kernel_sources(kernel, {})
+    source = sources.pop(f"{kernel}.cu")
+    sources[HEADER] = write_header(steps["activation"], steps["aggregation"])
+    sources["expression.h"] = (resource_folder("kernels") / "expression.h").read_text()
+    every = {"REAL": real, "MEMORY": 0, "GLOBAL_VALUES": 0, **defines}
+    compiled = compiler.compile_sources(source, kernel, sources, every, arch)
+    assert find_faults(compiled.ptx, real) == []
+    assert "warning" not in compiled.log, compiled.log
 
 
 @pytest.mark.parametrize(
@@ -253,7 +303,7 @@ def test_a_folder_that_cannot_be_written_is_no_obstacle(
 def test_headers_in_the_current_folder_are_not_mistaken_for_ours(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in compiler.kernel_sources("forward_levels"):
+    for name in compiler.kernel_sources("forward_levels", {}):
         (tmp_path / name).write_text("#error not this one\n")
     monkeypatch.chdir(tmp_path)
     assert compiler.compile_kernel("forward_levels", OPTIONS, "sm_86").cubin

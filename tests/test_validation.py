@@ -70,7 +70,7 @@ GENE_FAULTS = [
     ({"num_outputs": 3}, 0, "genome 0: output node 2 is missing."),
     ({"num_outputs": 4}, 0, "genome 0: output node 2 is missing."),
     ({"num_outputs": 2**31 - 1}, 0, "genome 0: output node 2 is missing."),
-    ({"activation": (4, 18)}, 1, "genome 1: node 1: activation 18 is not a known id."),
+    ({"activation": (4, 250)}, 1, "genome 1: node 1: activation 250 is not a known id."),
     ({"aggregation": (2, 255)}, 0, "genome 0: node 7: aggregation 255 is not a known id."),
     ({"bias": (2, np.nan)}, 0, "genome 0: node 7: bias is nan. Expected a finite number."),
     ({"bias": (2, -np.inf)}, 0, "genome 0: node 7: bias is -inf."),

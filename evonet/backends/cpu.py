@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from evonet.backends.base import Rollout
 from evonet.backends.host_state import HostSteps
+from evonet.backends.own_functions import define_natively
 from evonet.controls import CONTROL_IDS
 from evonet.errors import check_option
 from evonet.native import require_native
@@ -88,6 +89,7 @@ class CpuBackend:
         if self._bound is not None and self._bound[0] is schedule and self._bound[1] == threads:
             return self._bound[2]
         make = self._native.Forward32 if schedule.dtype == np.float32 else self._native.Forward64
+        define_natively(self._native)
         kernel = make(schedule, threads, self.simd_level())
         self._bound = (schedule, threads, kernel)
         return kernel
@@ -100,6 +102,7 @@ class CpuBackend:
         threads: int,
     ) -> Rollout:
         """Steps networks and task in one native loop, until the last episode has ended."""
+        define_natively(self._native)
         run = self._native.rollout32 if schedule.dtype == np.float32 else self._native.rollout64
         returns, steps = run(
             schedule,

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from evonet.backends.reference_functions import canonical, preactivation
+from evonet.backends.reference_elementary import canonical
+from evonet.backends.reference_functions import preactivation
 
 if TYPE_CHECKING:
     from evonet.kinds import Dynamics

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from evonet.backends.reference_functions import FloatArray, cosine, sine
+from evonet.backends.reference_elementary import FloatArray, cosine, sine
 from evonet.philox import Purpose, philox, uniform
 
 Flags = NDArray[np.bool_]

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from evonet.backends.reference_functions import activate, canonical, fused, preactivation
+from evonet.backends.reference_elementary import canonical, fused
+from evonet.backends.reference_functions import activate, preactivation
 from evonet.functions import ACTIVATION_IDS, LOSSES
 
 Values = npt.NDArray[Any]

@@ -56,6 +56,7 @@ def command(champion: Path, svg: Path | None) -> None:
     )
     click.echo()
     _list_nodes(layout, names)
+    _list_functions(found)
     click.echo()
     _analyse(found, names)
     if svg is not None:
@@ -108,6 +109,19 @@ def _list_nodes(layout: Layout, names: dict[int, str]) -> None:
         ]
         shown = "  ".join(terms[:12]) + (f"  and {len(terms) - 12} more" if terms[12:] else "")
         click.echo(f"level {spot.level}  {label[position]} = {spot.formula}  {shown}")
+
+
+def _list_functions(champion: Champion) -> None:
+    """Says what functions of one's own compute."""
+    from evonet.functions import ACTIVATION_TABLE, AGGREGATION_TABLE
+
+    population = champion.population
+    for functions, ids in (
+        (ACTIVATION_TABLE, population.activation),
+        (AGGREGATION_TABLE, population.aggregation),
+    ):
+        for name, text in functions.own(ids.tolist()).items():
+            click.echo(f"{name}(x) = {text}")
 
 
 def _analyse(champion: Champion, names: dict[int, str]) -> None:

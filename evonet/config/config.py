@@ -15,6 +15,7 @@ from evonet.config.draft import Draft, draft_tables
 from evonet.config.file import read_text, tell_format
 from evonet.config.ini import draft_ini
 from evonet.config.messages import printable
+from evonet.config.own_functions import freeze_functions, registered, written_out
 from evonet.config.parts import (
     Genome,
     Neat,
@@ -59,6 +60,8 @@ class Config(Part):
         speciation: How genomes are divided into species.
         stagnation: Which species die out.
         reproduction: How many children each species has, and who are the parents.
+        functions: Activations and aggregations of one's own, as tables of expressions; those that
+            genes name are always among them.
         task: What to evolve on; the task itself says what it may hold.
     """
 
@@ -69,6 +72,7 @@ class Config(Part):
     speciation: Speciation = field(default=Speciation())
     stagnation: Stagnation = field(default=Stagnation())
     reproduction: Reproduction = field(default=Reproduction())
+    functions: Mapping[str, Any] = Table()
     task: Mapping[str, object] = Table()
 
     joint: ClassVar[str] = "."
@@ -113,6 +117,13 @@ class Config(Part):
             if draft.faults:
                 raise ConfigError("Config", draft.faults)
             object.__setattr__(self, "task", draft.task)
+        if not isinstance(self.functions, Table):
+            draft = draft_tables({"functions": self.functions}, {})
+            with registered(draft):
+                if draft.faults:
+                    raise ConfigError("Config", draft.faults)
+            object.__setattr__(self, "functions", draft.functions)
+        object.__setattr__(self, "functions", written_out(self.functions, self.genome))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Config:
@@ -164,6 +175,11 @@ class Config(Part):
 
     @classmethod
     def _finish(cls, draft: Draft, source: str) -> Config:
+        with registered(draft):
+            return cls._build(draft, source)
+
+    @classmethod
+    def _build(cls, draft: Draft, source: str) -> Config:
         known = settings(cls)
         defaults = {name: known[name].default for name in known if name not in draft.unreadable}
         given = draft.unreadable | draft.values.keys()
@@ -174,9 +190,10 @@ class Config(Part):
             raise ConfigError(source, draft.sorted_faults())
         if draft.ignored:
             lines = (f"{source}: {line} It is ignored." for line in draft.ignored)
-            warnings.warn("\n".join(lines), stacklevel=4)
+            warnings.warn("\n".join(lines), stacklevel=5)
+        functions = freeze_functions(draft.functions)
         try:
-            return dataclasses.replace(build(cls, good), task=draft.task)
+            return dataclasses.replace(build(cls, good), functions=functions, task=draft.task)
         except ConfigError as error:
             raise ConfigError(source, error.faults) from error
 
@@ -212,6 +229,8 @@ class Config(Part):
                 value = str(value)
             if value is not None:
                 tables[table][key] = thaw(value)
+        if self.functions:
+            tables["functions"] = {title: thaw(own) for title, own in self.functions.items()}
         return tables
 
     def to_toml(self) -> str:
@@ -248,11 +267,13 @@ def digest_tables(tables: Mapping[str, Mapping[str, object]]) -> str:
     """Names tables such as `Config.to_dict` gives, which may be from an older evonet.
 
     Settings of networks count where they are not the default, so that a config from before there
-    were any still has its name.
+    were any still has its name; functions of one's own where there are some.
     """
     chosen = {name: dict(tables.get(name, {})) for name in EVOLUTION}
     defaults = flatten(Network())
     chosen["network"] = {k: v for k, v in chosen["network"].items() if v != defaults.get(k)}
     if not chosen["network"]:
         del chosen["network"]
+    if tables.get("functions"):
+        chosen["functions"] = dict(tables["functions"])
     return hashlib.sha256(write(chosen).encode()).hexdigest()

@@ -10,6 +10,7 @@ from evonet.config.messages import name, nearest, show
 from evonet.config.schema import Setting
 from evonet.config.task import Table, freeze
 from evonet.errors import ConfigFault
+from evonet.functions import OWN
 
 # Finding the nearest name takes a millisecond; a file of nothing but faults has thousands.
 MOST_HINTS: Final = 100
@@ -23,6 +24,7 @@ class Draft:
         values: Flat names of settings with the values that were found.
         unreadable: Settings that have no value because of a fault, so no default either.
         task: The [task] table.
+        functions: The [functions] table.
         faults: All that is wrong so far.
         ignored: What was left aside, for a warning.
         spelling: How the file spells the names of settings, where it differs.
@@ -32,6 +34,7 @@ class Draft:
     values: dict[str, object] = field(default_factory=dict)
     unreadable: set[str] = field(default_factory=set)
     task: Table = field(default_factory=Table)
+    functions: dict[str, dict[str, str]] = field(default_factory=dict)
     faults: list[ConfigFault] = field(default_factory=list)
     ignored: list[str] = field(default_factory=list)
     spelling: Mapping[str, str] = field(default_factory=dict)
@@ -79,9 +82,11 @@ def draft_tables(
         draft: What to add to.
     """
     draft = draft or Draft()
-    titles = list(dict.fromkeys(["task", *(key.partition(".")[0] for key in known)]))
+    titles = ["task", "functions", *dict.fromkeys(key.partition(".")[0] for key in known)]
     for title, table in tables.items():
-        if title not in titles:
+        if title == "functions":
+            _draft_functions(table, draft)
+        elif title not in titles:
             hint = draft.hint(title, titles, _owners(title, known))
             draft.blame(name(title), f"is not a table of a config. {hint}")
         elif not isinstance(table, Mapping):
@@ -93,6 +98,26 @@ def draft_tables(
         else:
             _draft_settings(title, table, known, draft)
     return draft
+
+
+def _draft_functions(table: object, draft: Draft) -> None:
+    """Sorts the entries of the table into functions and faults."""
+    if not isinstance(table, Mapping):
+        draft.blame("functions", f"= {show(table)} must be a table, [functions.activations], say.")
+        return
+    for title, own in table.items():
+        key = f"functions.{name(title)}"
+        if title not in OWN:
+            draft.blame(key, f"is no kind of function. {nearest(title, OWN)}")
+        elif not isinstance(own, Mapping):
+            draft.blame(key, f"= {show(own)} must be a table, written [{key}].")
+        else:
+            found = draft.functions.setdefault(str(title), {})
+            for word, text in own.items():
+                if isinstance(text, str):
+                    found[str(word)] = text
+                else:
+                    draft.blame(f"{key}.{name(word)}", f"= {show(text)} must be a text.")
 
 
 def _draft_settings(

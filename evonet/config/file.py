@@ -18,7 +18,8 @@ SUFFIXES: Final[dict[str, Format]] = {".toml": "toml", ".ini": "ini", ".cfg": "i
 
 _INI_SECTION = re.compile(r"^[ \t]*\[(NEAT|Default[A-Z]\w*)\]", re.MULTILINE)
 _TOML_TABLE = re.compile(
-    r"^[ \t]*\[(task|run|neat|genome|speciation|stagnation|reproduction)\]", re.MULTILINE
+    r"^[ \t]*\[(task|functions|run|neat|genome|speciation|stagnation|reproduction)[\].]",
+    re.MULTILINE,
 )
 
 

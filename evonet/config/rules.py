@@ -19,6 +19,9 @@ T = TypeVar("T")
 # The most of anything that is counted: what the packed arrays' 32-bit counts can hold.
 MOST: Final = 2**31 - 1
 
+# What kernels/gene_rules.h has room for.
+MOST_OPTIONS: Final = 32
+
 TRUE: Final = ("true", "yes", "on", "1")
 FALSE: Final = ("false", "no", "off", "0")
 
@@ -231,6 +234,8 @@ class FunctionNames(Rule[tuple[str, ...]]):
             raise RefusedError("must be a list of names.")
         if not value:
             raise RefusedError("must not be empty.")
+        if len(value) > MOST_OPTIONS:
+            raise RefusedError(f"must not have more than {MOST_OPTIONS} names.")
         for name in value:
             if not isinstance(name, str) or name not in self.known:
                 raise RefusedError(

@@ -14,7 +14,13 @@ import numpy.typing as npt
 
 import evonet
 from evonet.controls import CONTROLS, ControlTask
-from evonet.functions import ACTIVATIONS, AGGREGATIONS, LOSSES
+from evonet.functions import (
+    ACTIVATION_TABLE,
+    ACTIVATIONS,
+    AGGREGATION_TABLE,
+    AGGREGATIONS,
+    LOSSES,
+)
 
 Values = npt.NDArray[Any]
 Pair = tuple[str, Values, Values]
@@ -123,6 +129,38 @@ def _special_values() -> Iterator[Pair]:
         population = _mixed(100, 20, 60, dtype, weight_scale=100.0)
         for mapping in _MAPPINGS:
             yield _both(f"{np.dtype(dtype)}, {mapping}", population, x, mapping=mapping)
+
+
+def _own_functions() -> Iterator[Pair]:
+    texts = {
+        ACTIVATION_TABLE: ("sigmoid(x) - tanh(x) * sin(x)", "log(abs(x)) + floor(x) / exp(-x)"),
+        AGGREGATION_TABLE: ("max(x) + log(sum(exp(x - max(x))))", "sqrt(mean(x * x)) - count"),
+    }
+    names: dict[str, list[str]] = {}
+    for functions, expressions in texts.items():
+        names[functions.kind] = [f"doctor{i}" for i in range(len(expressions))]
+        for name, text in zip(names[functions.kind], expressions, strict=True):
+            functions.register(name, text)
+    try:
+        for dtype in _DTYPES:
+            population = evonet.Population.random(
+                64,
+                4,
+                3,
+                num_nodes=24,
+                num_connections=80,
+                activations=[*names["activation"], "tanh"],
+                aggregations=[*names["aggregation"], "sum"],
+                dtype=dtype,
+                seed=1,
+            )
+            for mapping in _MAPPINGS:
+                what = f"{np.dtype(dtype)}, {mapping}"
+                yield _both(what, population, _samples(9, 4, dtype=dtype), mapping=mapping)
+    finally:
+        for functions in texts:
+            for name in names[functions.kind]:
+                functions.unregister(name)
 
 
 def _sizes() -> Iterator[Pair]:
@@ -275,6 +313,7 @@ def _mixed(
 
 COMPARISONS: Final = (
     Comparison("every activation and aggregation", _every_function),
+    Comparison("functions of one's own", _own_functions),
     Comparison("NaN, infinities, denormals", _special_values),
     Comparison("networks of 0 to 5000 nodes", _sizes),
     Comparison("batches of 0 to 1000 samples", _batches),

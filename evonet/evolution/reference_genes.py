@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from evonet.backends.reference_functions import log_float, sin_of_5
+from evonet.backends.reference_elementary import log_float, sin_of_5
 from evonet.evolution.rules import Rules
 from evonet.gene_layout import CONNECTION_ARRAYS, NODE_ARRAYS, Int64Array, RealArray
 from evonet.philox import Purpose, Words, choose, philox, uniform

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from evonet.config import BoolGene, ChoiceGene, Config, FloatGene
 from evonet.errors import OptionError
-from evonet.functions import ACTIVATION_IDS, AGGREGATION_IDS
+from evonet.functions import OWN
 
 Rules = dict[str, Any]
 
@@ -21,8 +22,8 @@ def genome_rules(config: Config) -> Rules:
         "response": _float_rule(genome.response),
         "time_constant": _float_rule(genome.time_constant),
         "weight": _float_rule(genome.weight),
-        "activation": _choice_rule(genome.activation, ACTIVATION_IDS),
-        "aggregation": _choice_rule(genome.aggregation, AGGREGATION_IDS),
+        "activation": _choice_rule(genome.activation, _ids(config, "activations")),
+        "aggregation": _choice_rule(genome.aggregation, _ids(config, "aggregations")),
         "enabled": _bool_rule(genome.enabled),
         "conn_add": genome.conn_add_prob,
         "conn_delete": genome.conn_delete_prob,
@@ -78,7 +79,13 @@ def _float_rule(gene: FloatGene) -> Rules:
     }
 
 
-def _choice_rule(gene: ChoiceGene, ids: dict[str, int]) -> Rules:
+def _ids(config: Config, title: str) -> dict[str, int]:
+    """What names mean to a config, whatever they mean to others now."""
+    functions, own = OWN[title], config.functions.get(title, {})
+    return {**functions.ids, **{name: functions.id_of(name, text) for name, text in own.items()}}
+
+
+def _choice_rule(gene: ChoiceGene, ids: Mapping[str, int]) -> Rules:
     return {
         "mutate_rate": gene.mutate_rate,
         "first": -1 if gene.default == "random" else ids[gene.default],

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from evonet.functions import ACTIVATIONS, AGGREGATIONS
+from evonet.functions import ACTIVATION_TABLE, AGGREGATION_TABLE
 from evonet.kinds import Dynamics
 from evonet.population import Population
 from evonet.schedule import FEEDFORWARD, Schedule, build_schedule
@@ -174,8 +174,8 @@ def _formula(schedule: Schedule, spot: int) -> str:
     if spot < schedule.num_inputs:
         return "input"
     k = spot - schedule.num_inputs
-    activation = ACTIVATIONS[schedule.activation[k]].name
-    aggregation = AGGREGATIONS[schedule.aggregation[k]].name
+    activation = ACTIVATION_TABLE[schedule.activation[k]].name
+    aggregation = AGGREGATION_TABLE[schedule.aggregation[k]].name
     response = float(schedule.response[k])
     scaled = "" if response == 1.0 else f"{response:.3g} * "
     return f"{activation}({schedule.bias[k]:.3g} + {scaled}{aggregation}(links))"

@@ -24,6 +24,9 @@ void bind_evolution(nb::module_& m);
 // Adds what measures the limits of the machine to the module.
 void bind_machine(nb::module_& m);
 
+// Adds functions of one's own to the module.
+void bind_program(nb::module_& m);
+
 // Adds control tasks and their rollouts to the module.
 void bind_rollout(nb::module_& m);
 

@@ -7,6 +7,9 @@
 
 namespace evonet {
 
+// Ids of activations, as bits.
+constexpr int kMostActivations = 64;
+
 // W lanes per group; rows of W numbers, one per lane. Row first_row[k] + j is link j of node k.
 template <class T>
 struct Ensemble {
@@ -22,7 +25,7 @@ struct Ensemble {
   int32_t* activation;       // [groups, max_nodes, W]
   int32_t* num_links;        // [groups, max_nodes, W]
   int32_t* most_links;       // [groups, max_nodes] of any lane
-  uint32_t* activations;     // [groups, max_nodes] a bit for each one in use
+  uint64_t* activations;     // [groups, max_nodes] a bit for each one in use
   int32_t* num_nodes;        // [lanes]
   int32_t* most_nodes;       // [groups]
   int kind, num_states, num_parameters;

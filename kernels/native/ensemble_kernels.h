@@ -191,7 +191,7 @@ class EnsembleGroups {
     e_.num_links[at] = links;
     e_.activation[at] = activation;
     if (links > e_.most_links[node]) e_.most_links[node] = links;
-    if (activation >= 0) e_.activations[node] |= 1u << activation;
+    if (activation >= 0) e_.activations[node] |= uint64_t{1} << activation;
   }
 
   // Makes the summaries of a group exact.
@@ -203,11 +203,11 @@ class EnsembleGroups {
     e_.most_nodes[group] = nodes;
     for (int64_t node = group * e_.max_nodes; node < group * e_.max_nodes + nodes; ++node) {
       int32_t most = 0;
-      uint32_t present = 0;
+      uint64_t present = 0;
       for (int i = 0; i < W; ++i) {
         const int32_t links = e_.num_links[node * W + i], id = e_.activation[node * W + i];
         most = links > most ? links : most;
-        present |= id < 0 ? 0u : 1u << id;
+        present |= id < 0 ? 0 : uint64_t{1} << id;
       }
       e_.most_links[node] = most;
       e_.activations[node] = present;
@@ -231,25 +231,23 @@ class EnsembleGroups {
                            load_lanes(e_.response + node * W + r * kV), sum[r]);
     }
     T* to = e_.values + (e_.num_inputs + k) * W;
-    const uint32_t present = e_.activations[node];
-    if ((present & (present - 1)) == 0) {
-      with_activation(__builtin_ctz(present | 1u << 31), [&](auto activation) {
+    const uint64_t present = e_.activations[node];
+    const int only = __builtin_ctzll(present | uint64_t{1} << 63);
+    if ((present & (present - 1)) == 0 && only < NUM_ACTIVATIONS) {
+      with_activation(only, [&](auto activation) {
 #pragma GCC unroll 4
         for (int r = 0; r < kRows; ++r) store(to + r * kV, activation.apply(z[r]));
       });
       return;
     }
-    for (uint32_t left = present; left != 0; left &= left - 1) {
-      const int id = __builtin_ctz(left);
-      with_activation(id, [&](auto activation) {
-        for (int r = 0; r < kRows; ++r) {
-          T results[kV];
-          store(results, activation.apply(z[r]));
-          for (int i = 0; i < kV; ++i) {
-            if (e_.activation[node * W + r * kV + i] == id) to[r * kV + i] = results[i];
-          }
-        }
-      });
+    for (uint64_t left = present; left != 0; left &= left - 1) {
+      const int id = __builtin_ctzll(left);
+      T results[W];
+      for (int r = 0; r < kRows; ++r) store(results + r * kV, z[r]);
+      activate_row<T, W>(id, results);
+      for (int i = 0; i < W; ++i) {
+        if (e_.activation[node * W + i] == id) to[i] = results[i];
+      }
     }
   }
 

@@ -6,6 +6,7 @@
 #include "cells.h"
 #include "dispatch.h"
 #include "native/isa.h"
+#include "native/program_rows.h"
 #include "native/simd.h"
 #include "node.h"
 
@@ -59,6 +60,15 @@ EVONET_FN void join_links(int aggregation, const T* values, const int32_t* sourc
     for (int r = 0; r < kRows; ++r) finish(r, broadcast<V>(agg_empty<T>(aggregation)));
     return;
   }
+  if (aggregation >= NUM_AGGREGATIONS) {
+    T joined[W] = {};
+    const auto asked = [](void* stop_of) { return (*static_cast<Stop*>(stop_of))(); };
+    if (const Program<T>* program = custom_aggregation<T>(aggregation)) {
+      aggregate_by<T, W>(*program, values, source, weight, count, joined, asked, &stop);
+    }
+    for (int r = 0; r < kRows; ++r) finish(r, load<V>(joined + r * kLanes<T, W>));
+    return;
+  }
   switch (aggregation) {
     case AGG_PRODUCT:
       return fold_links<Fold_product, T, W>(values, source, weight, count, finish, stop);
@@ -88,6 +98,20 @@ EVONET_FN void join_links(int aggregation, const T* values, const int32_t* sourc
       return fold_links<Fold_sum, T, W>(values, source, weight, count, divide, stop);
     }
   }
+}
+
+// Any activation on a row of W samples, in place.
+template <class T, int W>
+EVONET_FN void activate_row(int id, T* row) {
+  using V = Vector<T, W>;
+  if (id >= NUM_ACTIVATIONS) {
+    const Program<T>* program = custom_activation<T>(id);
+    if (program != nullptr) activate_by(*program, row, W);
+    return;
+  }
+  with_activation(id, [&](auto activation) {
+    for (int i = 0; i < W; i += kLanes<T, W>) store(row + i, activation.apply(load<V>(row + i)));
+  });
 }
 
 // Consecutive nodes that share their functions; all have links, or none has.
@@ -129,11 +153,7 @@ __attribute__((noinline)) void join_run(const ScheduleView<T>& s, NodeRun run, c
     };
     join_links<T, W>(run.aggregation, values, s.source + edge, s.weight + edge,
                      s.edge_start[k + 1] - edge, scratch, finish, stop);
-    with_activation(run.activation, [&](auto activation) {
-      for (int i = 0; i < W; i += kLanes<T, W>) {
-        store(row + i, activation.apply(load<V>(row + i)));
-      }
-    });
+    activate_row<T, W>(run.activation, row);
   }
 }
 
@@ -167,9 +187,10 @@ class GenomePass {
     for (int64_t begin = s_.node_start[genome]; begin < end;) {
       const NodeRun run = run_from(begin, end);
       const int64_t links = s_.edge_start[run.end] - s_.edge_start[begin];
-      const int64_t cost = run.aggregation == AGG_MEDIAN ? kMedianCost * links : links;
+      const int64_t cost = is_slow(run.aggregation) ? kSlowCost * links : links;
       if (interrupted_after(cost + 8 * (run.end - begin))) return false;
-      if (run.aggregation == AGG_SUM && 0 < links && links <= kPatience<W>) {
+      if (run.aggregation == AGG_SUM && run.activation < NUM_ACTIVATIONS && 0 < links &&
+          links <= kPatience<W>) {
         with_activation(run.activation, [&](auto activation) {
           sum_run<decltype(activation), T, W>(s_, run, workspace_.values, row);
         });
@@ -297,9 +318,8 @@ class GenomePass {
   NodeRun run_from(int64_t begin, int64_t end) const {
     NodeRun run{begin, begin + 1, s_.activation[begin], s_.aggregation[begin]};
     const bool linked = s_.edge_start[begin] < s_.edge_start[begin + 1];
-    const bool sorts = run.aggregation == AGG_MEDIAN;
-    const int64_t edge_limit =
-        s_.edge_start[begin] + (sorts ? kPatience<W> / kMedianCost : kPatience<W>);
+    const int64_t cost = is_slow(run.aggregation) ? kSlowCost : 1;
+    const int64_t edge_limit = s_.edge_start[begin] + kPatience<W> / cost;
     while (run.end < end && s_.activation[run.end] == run.activation &&
            s_.aggregation[run.end] == run.aggregation &&
            (s_.edge_start[run.end] < s_.edge_start[run.end + 1]) == linked &&
@@ -316,8 +336,13 @@ class GenomePass {
     return interrupt_.requested();
   }
 
-  // In links: an input or output in the callers' layout, and a link that must be sorted.
-  static constexpr int64_t kCopyCost = 8, kMedianCost = 32;
+  static bool is_slow(int aggregation) {
+    return aggregation == AGG_MEDIAN || aggregation >= NUM_AGGREGATIONS;
+  }
+
+  // In links: an input or output in the callers' layout, and a link that is sorted or goes through
+  // a program.
+  static constexpr int64_t kCopyCost = 8, kSlowCost = 32;
 
   const ForwardCall<T>& call_;
   const ScheduleView<T>& s_;
@@ -350,12 +375,21 @@ void forward_genomes(const ForwardCall<T>& call, int64_t begin, int64_t end, Sam
 template <class T>
 void activate_rows(int id, T* v, int64_t count) {
   constexpr int kWidth = 64 / sizeof(T);
-  using V = Vector<T, kWidth>;
-  with_activation(id, [&](auto activation) {
-    for (int64_t i = 0; i < count; i += kLanes<T, kWidth>) {
-      store(v + i, activation.apply(load<V>(v + i)));
+  for (int64_t i = 0; i < count; i += kWidth) activate_row<T, kWidth>(id, v + i);
+}
+
+// An aggregation of one's own alone, for rows of any width that samples come in.
+template <class T, int W = 64>
+void aggregate_program(const Program<T>& program, const T* values, const int32_t* source,
+                       const T* weight, int64_t count, int width, T* out) {
+  if constexpr (W > 1) {
+    if (width < W) {
+      constexpr int kNarrower = W > 4 ? W / 2 : 1;
+      return aggregate_program<T, kNarrower>(program, values, source, weight, count, width, out);
     }
-  });
+  }
+  const auto never = [](void*) { return false; };
+  aggregate_by<T, W>(program, values, source, weight, count, out, never, nullptr);
 }
 
 // One aggregation alone, by the same code as above.

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "native/evolution.h"
+#include "native/program.h"
 #include "native/rollout.h"
 #include "native/schedule_view.h"
 #include "native/thread_pool.h"
@@ -50,6 +51,12 @@ struct ForwardKernels {
   // num_links values.
   void (*aggregate)(int id, const T* weights, const T* values, const int32_t* source,
                     int64_t num_links, T* scratch, T* out);
+  // An activation of one's own on up to 512 bytes of numbers, in place.
+  void (*activate_by)(const Program<T>& program, T* numbers, int count);
+  // An aggregation of one's own: values [slots, width] by source [count] -> out [width], for a
+  // width of 1, 4, 8, 16, 32 or 64.
+  void (*aggregate_by)(const Program<T>& program, const T* values, const int32_t* source,
+                       const T* weight, int64_t count, int width, T* out);
   // The loss of one genome's answers y [B, O]: a sum and its rest.
   void (*loss)(int loss, const T* y, const T* targets, int64_t num_samples, int64_t num_outputs,
                T* out);

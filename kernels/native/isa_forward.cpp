@@ -5,8 +5,9 @@
 EVONET_NAMESPACE_BEGIN
 
 template <class T>
-constexpr ForwardKernels<T> kForward = {kMaxWidth<T>, &forward_genomes<T>, &activate_rows<T>,
-                                        &aggregate_rows<T>, &loss_rows<T>};
+constexpr ForwardKernels<T> kForward = {
+    kMaxWidth<T>,    &forward_genomes<T>,   &activate_rows<T>, &aggregate_rows<T>,
+    &activate_by<T>, &aggregate_program<T>, &loss_rows<T>};
 
 extern const ForwardKernels<float> forward_float32;
 extern const ForwardKernels<double> forward_float64;

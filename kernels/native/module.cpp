@@ -317,6 +317,7 @@ NB_MODULE(_native, m) {
   bind_forward<double>(m, "Forward64");
   bind_evolution(m);
   bind_machine(m);
+  bind_program(m);
   bind_rollout(m);
   bind_pack_neat(m);
   bind_neat_network(m);

@@ -15,8 +15,8 @@ namespace {
 struct Extent {
   int64_t max_nodes = 0, max_links = 0, num_links = 0;
   std::vector<int64_t> first_row{
-      0};  // [max_nodes + 1] if node k has as many links as any k-th node
-  bool only_sums = true;
+      0};                     // [max_nodes + 1] if node k has as many links as any k-th node
+  bool fits_ensemble = true;  // sums alone, by few activations
 
   int64_t num_rows() const { return first_row.back(); }
 };
@@ -33,7 +33,8 @@ Extent measure(const ScheduleView<T>& s, const int64_t* genomes, int64_t num_gen
       most[k - first] = std::max(most[k - first], links);
       extent.max_links = std::max(extent.max_links, links);
       extent.num_links += links;
-      extent.only_sums = extent.only_sums && s.aggregation[k] == AGG_SUM;
+      extent.fits_ensemble =
+          extent.fits_ensemble && s.aggregation[k] == AGG_SUM && s.activation[k] < kMostActivations;
     }
   }
   extent.max_nodes = static_cast<int64_t>(most.size());
@@ -88,7 +89,7 @@ class EnsembleMemory {
   AlignedArray<int32_t> sources_;
   AlignedArray<T> nodes_, values_, cells_;
   AlignedArray<int32_t> integers_, groups_;
-  AlignedArray<uint32_t> bits_;
+  AlignedArray<uint64_t> bits_;
 };
 
 // Up to so many episodes, networks side by side are faster than the episodes of one network; fitted
@@ -126,7 +127,7 @@ bool rollout(const RolloutKernels<T>& kernels, const RolloutCall<T>& call, const
   const Extent extent = measure(s, genomes, num_genomes);
   const bool side_by_side = num_genomes * num_episodes >= kernels.group_lanes / 2 &&
                             num_episodes <= few_episodes(extent.num_links / num_genomes) &&
-                            extent.only_sums && extent.num_rows() <= kMostRows;
+                            extent.fits_ensemble && extent.num_rows() <= kMostRows;
   std::vector<int64_t> order(num_genomes);
   std::iota(order.begin(), order.end(), 0);
   if (side_by_side) {  // neighbours should be of equal size

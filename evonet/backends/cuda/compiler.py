@@ -19,6 +19,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from evonet.backends.cuda.own_functions import HEADER, MACRO, header_of
 from evonet.errors import CompileError
 from evonet.resources import resource_folder
 
@@ -55,7 +56,7 @@ def cubin(kernel: str, defines: Mapping[str, int | str], arch: str) -> Path:
         CompileError: NVRTC is missing or refuses the kernel.
     """
     options = compile_options(defines, arch)
-    key = _key(kernel, options)
+    key = _key(options, kernel_sources(kernel, defines))
     folder = _writable_cache()
     entry = folder / f"{kernel}-{arch}-{key}.cubin"
     seal = entry.with_suffix(".sha256")
@@ -82,7 +83,7 @@ class Compiled(NamedTuple):
 
 def compile_kernel(kernel: str, defines: Mapping[str, int | str], arch: str) -> Compiled:
     """Compiles a kernel, whether it is in the cache or not; see `cubin`."""
-    headers = kernel_sources(kernel)
+    headers = kernel_sources(kernel, defines)
     source = headers.pop(f"{kernel}.cu")
     return compile_sources(source, kernel, headers, defines, arch)
 
@@ -129,8 +130,12 @@ def compile_options(defines: Mapping[str, int | str], arch: str) -> tuple[str, .
     return (*FLAGS, f"-arch={arch}", *macros)
 
 
-def kernel_sources(kernel: str) -> dict[str, str]:
+def kernel_sources(kernel: str, defines: Mapping[str, int | str]) -> dict[str, str]:
     """All files that a kernel consists of, by name: itself, then what it includes.
+
+    Args:
+        kernel: Name of a .cu file in kernels/, without the ending.
+        defines: Macros; they tell which functions of one's own the kernel must know.
 
     Raises:
         CompileError: A file is missing.
@@ -143,7 +148,10 @@ def kernel_sources(kernel: str) -> dict[str, str]:
         if name in sources:
             continue
         try:
-            sources[name] = (folder / name).read_text(encoding="utf-8")
+            if name == HEADER and MACRO in defines:
+                sources[name] = header_of(str(defines[MACRO]))
+            else:
+                sources[name] = (folder / name).read_text(encoding="utf-8")
         except OSError as error:
             raise CompileError(
                 f"cannot read {folder / name}: {error}. Reinstall evonet."
@@ -197,13 +205,9 @@ def nvrtc_version() -> str:
     return f"{major}.{minor}"
 
 
-def _key(kernel: str, options: tuple[str, ...]) -> str:
+def _key(options: tuple[str, ...], sources: Mapping[str, str]) -> str:
     digest = hashlib.sha256()
-    for part in (
-        nvrtc_version(),
-        *options,
-        *(t for s in kernel_sources(kernel).items() for t in s),
-    ):
+    for part in (nvrtc_version(), *options, *(text for both in sources.items() for text in both)):
         digest.update(part.encode() + b"\0")
     return digest.hexdigest()[:24]
 

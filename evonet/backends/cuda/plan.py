@@ -12,6 +12,7 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
+from evonet.backends.cuda.own_functions import macro_of
 from evonet.backends.cuda.price import (
     WARP,
     TeamWork,
@@ -265,6 +266,7 @@ def _plan(
             "MEMORY": int(work.has_memory),
             "GLOBAL_VALUES": int(in_global),
             **defines,
+            **macro_of(work.functions),
         },
         grid=(blocks,),
         block=(team_size * teams_per_block,),

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evonet.backends.cuda.arguments import memory_arguments, rollout_arguments
+from evonet.backends.cuda.own_functions import functions_of
 from evonet.backends.cuda.rollout_plan import Players, plan_rollout
 
 if TYPE_CHECKING:
@@ -77,4 +78,5 @@ def players_of(schedule: Schedule, episodes: Episodes, genomes: npt.NDArray[np.i
         max_slots=int(schedule.num_slots[genomes].max()),
         dtype=schedule.dtype,
         has_memory=schedule.dynamics.has_memory,
+        functions=functions_of(schedule),
     )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from evonet.backends.cuda.own_functions import macro_of
 from evonet.backends.cuda.plan import BLOCK, LaunchPlan, powers_of_2, real_name
 from evonet.backends.cuda.price import FETCHED, LEVELS_LINK_WAIT, WARP, resident_blocks
 from evonet.backends.cuda.workload import DeviceLimits
@@ -33,6 +34,7 @@ class Players:
         max_slots: Inputs, live nodes and what these remember, of the largest genome.
         dtype: float32 or float64.
         has_memory: Whether nodes remember anything.
+        functions: Those of one's own that the kernel must know; see `own_functions`.
     """
 
     control: str
@@ -41,6 +43,7 @@ class Players:
     max_slots: int
     dtype: np.dtype[Any]
     has_memory: bool = False
+    functions: str = ""
 
 
 @functools.lru_cache(maxsize=1024)
@@ -71,6 +74,7 @@ def plan_rollout(players: Players, limits: DeviceLimits) -> LaunchPlan:
             "MEMORY": int(players.has_memory),
             "GLOBAL_VALUES": int(in_global),
             "CONTROL": players.control,
+            **macro_of(players.functions),
         },
         grid=(blocks,),
         block=(block,),

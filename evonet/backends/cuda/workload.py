@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evonet.backends.cuda.own_functions import functions_of
+
 if TYPE_CHECKING:
     from evonet.schedule import Schedule
 
@@ -33,6 +35,7 @@ class Workload:
         max_links: Links of the node that has most.
         has_median: Whether a node takes the median.
         has_memory: Whether nodes remember anything.
+        functions: Those of one's own that a kernel must know; see `own_functions`.
     """
 
     num_genomes: int
@@ -50,6 +53,7 @@ class Workload:
     max_links: int
     has_median: bool
     has_memory: bool = False
+    functions: str = ""
 
     @property
     def is_empty(self) -> bool:
@@ -87,6 +91,7 @@ class Workload:
             max_links=int(np.diff(s.edge_start[first : last + 1]).max(initial=0)),
             has_median=bool((s.aggregation[first:last] == aggregation_id("median")).any()),
             has_memory=s.dynamics.has_memory,
+            functions=functions_of(s),
         )
 
 

@@ -1,0 +1,137 @@
+"""The tree of an expression: what people may write, and nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias
+
+Kind: TypeAlias = Literal["activation", "aggregation"]
+
+MOST_NODES: Final = 400
+MOST_DEPTH: Final = 100
+MOST_EXPONENT: Final = 16
+LARGEST_NUMBER: Final = 3.4028234663852886e38  # of float32
+
+# Operators with their text and how strongly they bind; a larger number binds stronger.
+IF, OR, AND, NOT, COMPARE, SUM, PRODUCT, SIGN, POWER, ATOM = range(10)
+BINARY: Final = {
+    "or": ("or", OR),
+    "and": ("and", AND),
+    **{
+        op: (sign, COMPARE)
+        for op, sign in (
+            ("lt", "<"),
+            ("le", "<="),
+            ("gt", ">"),
+            ("ge", ">="),
+            ("eq", "=="),
+            ("ne", "!="),
+        )
+    },
+    "add": ("+", SUM),
+    "sub": ("-", SUM),
+    "mul": ("*", PRODUCT),
+    "div": ("/", PRODUCT),
+}
+CONDITIONS: Final = frozenset({"or", "and", "not", "lt", "le", "gt", "ge", "eq", "ne"})
+# Functions of numbers with the fewest and the most arguments.
+FUNCTIONS: Final[dict[str, tuple[int, int]]] = {
+    **dict.fromkeys(("exp", "log", "sin", "cos", "tanh", "sqrt", "abs", "floor"), (1, 1)),
+    "sigmoid": (1, 1),
+    "min": (2, MOST_NODES),
+    "max": (2, MOST_NODES),
+    "clip": (3, 3),
+}
+# What aggregations make of all links; the words that stand for each.
+REDUCTIONS: Final = {
+    "sum": "sum_of",
+    "product": "product_of",
+    "mean": "mean_of",
+    "max": "max_of",
+    "min": "min_of",
+}
+REDUCED: Final = {op: word for word, op in REDUCTIONS.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One operation and what it is applied to.
+
+    Attributes:
+        op: "number", "x", "count", a name of `BINARY`, `FUNCTIONS` or `REDUCED`, "neg", "not",
+            "power" or "if" (condition, then, else).
+        args: The operands.
+        value: Of a number, at least 0; the exponent of a power.
+    """
+
+    op: str
+    args: tuple[Node, ...] = ()
+    value: float = 0.0
+
+
+def number(value: float) -> Node:
+    """A constant; negative ones get a sign of their own."""
+    if value < 0:
+        return Node("neg", (Node("number", value=-value),))
+    return Node("number", value=value + 0.0)
+
+
+def varies(node: Node) -> bool:
+    """Whether a value differs from link to link: it has an x outside of all reductions."""
+    if node.op in REDUCED:
+        return False
+    return node.op == "x" or any(varies(arg) for arg in node.args)
+
+
+def size_of(node: Node) -> int:
+    """How many nodes a tree has, those that are shared counted every time."""
+    return _measure(node, {})[0]
+
+
+def depth_of(node: Node) -> int:
+    """How many nodes lie above each other."""
+    return _measure(node, {})[1]
+
+
+def _measure(node: Node, known: dict[int, tuple[int, int]]) -> tuple[int, int]:
+    found = known.get(id(node))
+    if found is None:
+        parts = [_measure(arg, known) for arg in node.args]
+        found = 1 + sum(size for size, _ in parts), 1 + max((d for _, d in parts), default=0)
+        known[id(node)] = found
+    return found
+
+
+def write(node: Node) -> str:
+    """Writes a tree as text, always in the same way; the parser gives an equal tree."""
+    return _write(node)[0]
+
+
+def _write(node: Node) -> tuple[str, int]:
+    """Text, and how strongly its outermost operator binds."""
+    op, args = node.op, node.args
+    if op in BINARY:
+        sign, level = BINARY[op]
+        # Operators of one level are read from the left; comparisons are chained instead.
+        left = _within(args[0], level + (level == COMPARE))
+        return f"{left} {sign} {_within(args[1], level + 1)}", level
+    if op == "if":
+        condition, then, other = args
+        return f"{_within(then, OR)} if {_within(condition, OR)} else {_within(other, IF)}", IF
+    if op == "not":
+        return f"not {_within(args[0], NOT)}", NOT
+    if op == "neg":
+        return f"-{_within(args[0], SIGN)}", SIGN
+    if op == "power":
+        return f"{_within(args[0], ATOM)} ** {int(node.value)}", POWER
+    if op == "number":
+        whole = node.value.is_integer() and node.value < 1e15
+        return str(int(node.value)) if whole else repr(node.value), ATOM
+    if not args:
+        return op, ATOM
+    return f"{REDUCED.get(op, op)}({', '.join(_write(arg)[0] for arg in args)})", ATOM
+
+
+def _within(node: Node, least: int) -> str:
+    text, level = _write(node)
+    return text if level >= least else f"({text})"

@@ -1,0 +1,74 @@
+// program.h: functions of one's own as programs over rows of numbers, by the ids that genes store;
+// evonet/expressions/program.py writes them. Plain data, for the translation units of all
+// instruction sets.
+#pragma once
+
+#include <cstdint>
+
+namespace evonet {
+
+enum Operation : uint16_t {
+  OP_COPY,
+  OP_NEG,
+  OP_EXP,
+  OP_LOG,
+  OP_SIN,
+  OP_COS,
+  OP_TANH,
+  OP_SQRT,
+  OP_ABS,
+  OP_FLOOR,
+  OP_NOT,
+  OP_ADD,
+  OP_SUB,
+  OP_MUL,
+  OP_DIV,
+  OP_MIN,
+  OP_MAX,
+  OP_AND,
+  OP_OR,
+  OP_LT,
+  OP_LE,
+  OP_GT,
+  OP_GE,
+  OP_EQ,
+  OP_NE,
+  OP_IF,
+  OP_SUM,
+  OP_PRODUCT,
+  OP_LARGEST,
+  OP_SMALLEST,
+  NUM_OPERATIONS
+};
+
+constexpr int kNumRegisters = 40;
+constexpr int kFirstConstant = 256;
+constexpr int kMostPasses = 4;
+
+// a, b and c are registers, or constants from kFirstConstant on.
+struct Instruction {
+  uint16_t op, to, a, b, c;
+};
+
+// Register 0 is x and register 1 the number of links.
+template <class T>
+struct Program {
+  static constexpr int kLanes = 64 / sizeof(T);  // of the widest vector
+
+  const Instruction* code;
+  const T* constants;  // [m, kLanes], every one repeated
+  int num_passes;
+  // For each pass where the steps before it end, those for every link, and its reductions; then
+  // where the last steps end.
+  int bounds[3 * kMostPasses + 1];
+  uint16_t result;
+  bool counts;  // whether it reads the number of links
+};
+
+// Null for an id that nobody has defined.
+template <class T>
+const Program<T>* custom_activation(int id);
+template <class T>
+const Program<T>* custom_aggregation(int id);
+
+}  // namespace evonet

@@ -1,0 +1,228 @@
+// program_rows.h: runs programs. An instruction works on a whole row of numbers, so that finding
+// out what it is costs little beside what it does; what it does are the portable formulas, on the
+// widest vectors there are. Numbers behind a row's end, up to a vector, are computed in vain.
+#pragma once
+
+#include "aggregations.h"
+#include "expression.h"
+#include "native/program.h"
+#include "native/simd.h"
+
+EVONET_NAMESPACE_BEGIN
+
+template <class T>
+constexpr int kRowLength = 512 / int{sizeof(T)};  // as many samples as a block may have
+
+template <class T>
+struct alignas(64) Registers {
+  T row[kNumRegisters][kRowLength<T>];
+};
+
+// Instructions [begin, end) on the first count numbers of each row. Truth is a number that is
+// not 0.
+template <class T>
+__attribute__((noinline)) void run_instructions(const Program<T>& program, int begin, int end,
+                                                Registers<T>& registers, int count) {
+  constexpr int kWidth = kVectorBytes / int{sizeof(T)};
+  using V = Vector<T, kWidth>;
+  for (const Instruction* i = program.code + begin; i != program.code + end; ++i) {
+    T* const to = registers.row[i->to];
+    const auto operand = [&](uint16_t at) {
+      return at < kFirstConstant ? registers.row[at]
+                                 : program.constants + (at - kFirstConstant) * Program<T>::kLanes;
+    };
+    const auto step = [](uint16_t at) { return at < kFirstConstant ? 1 : 0; };
+    const T* const a = operand(i->a);
+    const T* const b = operand(i->b);
+    const T* const c = operand(i->c);
+    const int a_step = step(i->a), b_step = step(i->b), c_step = step(i->c);
+    const auto one = [&](auto apply) {
+      for (int n = 0; n < count; n += kWidth) store(to + n, apply(load<V>(a + n * a_step)));
+    };
+    const auto two = [&](auto apply) {
+      for (int n = 0; n < count; n += kWidth) {
+        store(to + n, apply(load<V>(a + n * a_step), load<V>(b + n * b_step)));
+      }
+    };
+    const auto test = [&](auto holds) {
+      two([&](V x, V y) { return holds(x, y) ? all<V>(T(1)) : V{}; });
+    };
+    switch (i->op) {
+      case OP_COPY:
+        one([](V x) { return x; });
+        break;
+      case OP_NEG:
+        one([](V x) { return -x; });
+        break;
+      case OP_EXP:
+        one([](V x) { return expression_exp(x); });
+        break;
+      case OP_LOG:
+        one([](V x) { return expression_log(x); });
+        break;
+      case OP_SIN:
+        one([](V x) { return expression_sin(x); });
+        break;
+      case OP_COS:
+        one([](V x) { return expression_cos(x); });
+        break;
+      case OP_TANH:
+        one([](V x) { return expression_tanh(x); });
+        break;
+      case OP_SQRT:
+        one([](V x) { return square_root(x); });
+        break;
+      case OP_ABS:
+        one([](V x) { return magnitude(x); });
+        break;
+      case OP_FLOOR:
+        one([](V x) { return expression_floor(x); });
+        break;
+      case OP_NOT:
+        one([](V x) { return x == V{} ? all<V>(T(1)) : V{}; });
+        break;
+      case OP_ADD:
+        two([](V x, V y) { return x + y; });
+        break;
+      case OP_SUB:
+        two([](V x, V y) { return x - y; });
+        break;
+      case OP_MUL:
+        two([](V x, V y) { return x * y; });
+        break;
+      case OP_DIV:
+        two([](V x, V y) { return x / y; });
+        break;
+      case OP_MIN:
+        two([](V x, V y) { return at_most(y, x); });
+        break;
+      case OP_MAX:
+        two([](V x, V y) { return at_least(y, x); });
+        break;
+      case OP_AND:
+        two([](V x, V y) { return x * y; });  // truth is 1
+        break;
+      case OP_OR:
+        two([](V x, V y) { return at_least(x, y); });
+        break;
+      case OP_LT:
+        test([](V x, V y) { return x < y; });
+        break;
+      case OP_LE:
+        test([](V x, V y) { return x <= y; });
+        break;
+      case OP_GT:
+        test([](V x, V y) { return x > y; });
+        break;
+      case OP_GE:
+        test([](V x, V y) { return x >= y; });
+        break;
+      case OP_EQ:
+        test([](V x, V y) { return x == y; });
+        break;
+      case OP_NE:
+        test([](V x, V y) { return x != y; });
+        break;
+      case OP_IF:
+        for (int n = 0; n < count; n += kWidth) {
+          const V then = load<V>(b + n * b_step), other = load<V>(c + n * c_step);
+          store(to + n, load<V>(a + n * a_step) != V{} ? then : other);
+        }
+        break;
+      default:
+        break;
+    }
+  }
+}
+
+// An activation on count <= kRowLength numbers, in place.
+template <class T>
+__attribute__((noinline)) void activate_by(const Program<T>& program, T* numbers, int count) {
+  Registers<T> registers;
+  T* const x = registers.row[0];
+  for (int n = 0; n < count; ++n) x[n] = numbers[n];
+  for (int n = count; n % (kVectorBytes / int{sizeof(T)}) != 0; ++n) x[n] = T(0);
+  run_instructions(program, 0, program.bounds[0], registers, count);
+  const T* const y = registers.row[program.result];
+  for (int n = 0; n < count; ++n) numbers[n] = canonical(y[n]);
+}
+
+// Joins num_links rows of W numbers each to the links before, if there are any.
+template <int W, class T>
+EVONET_FN void join_rows(int op, T* total, const T* x, int num_links, bool first) {
+  using V = Vector<T, W>;
+  constexpr int kRows = W / kLanes<T, W>;
+  const T* const end = x + num_links * W;
+  V joined[kRows];
+  const auto at = [](const T* row, int r) { return load<V>(row + r * kLanes<T, W>); };
+  for (int r = 0; r < kRows; ++r) {
+    joined[r] = !first ? at(total, r) : op == OP_SUM ? V{} + at(x, r) : at(x, r);
+  }
+  if (first) x += W;
+  const auto each = [&](auto join) {
+    for (; x != end; x += W) {
+#pragma GCC unroll 16
+      for (int r = 0; r < kRows; ++r) joined[r] = join(joined[r], at(x, r));
+    }
+  };
+  if (op == OP_SUM) {
+    each([](V a, V b) { return a + b; });
+  } else if (op == OP_PRODUCT) {
+    each([](V a, V b) { return a * b; });
+  } else if (op == OP_LARGEST) {
+    each([](V a, V b) { return at_least(b, a); });
+  } else {
+    each([](V a, V b) { return at_most(b, a); });
+  }
+  for (int r = 0; r < kRows; ++r) store(total + r * kLanes<T, W>, joined[r]);
+}
+
+// An aggregation of count > 0 links over rows of W samples: values [slots, W] by source [count] ->
+// out [W]. It takes as many links at a time as fill a row of registers, asks stop() now and then,
+// and gives up if that says so.
+template <class T, int W>
+__attribute__((noinline)) void aggregate_by(const Program<T>& program, const T* values,
+                                            const int32_t* source, const T* weight, int64_t count,
+                                            T* out, bool (*stop)(void*), void* asked) {
+  using V = Vector<T, W>;
+  constexpr int kMost = kRowLength<T> / W, kWidth = kVectorBytes / int{sizeof(T)};
+  Registers<T> registers;
+  if (program.counts) {
+    for (int n = 0; n < kRowLength<T>; ++n) registers.row[1][n] = T(count);
+  }
+  int begin = 0;
+  for (int pass = 0; pass < program.num_passes; ++pass) {
+    const int* const bounds = program.bounds + 3 * pass;
+    run_instructions(program, begin, bounds[0], registers, kRowLength<T>);
+    for (int64_t e = 0; e < count; e += kMost) {
+      if (e % 4096 == 4096 - kMost && stop(asked)) return;
+      const int links = count - e < kMost ? static_cast<int>(count - e) : kMost;
+      T* const x = registers.row[0];
+      for (int i = 0; i < links; ++i) {
+        const T* const row = values + int64_t{source[e + i]} * W;
+        const V w = broadcast<V>(weight[e + i]);
+#pragma GCC unroll 16
+        for (int n = 0; n < W; n += kLanes<T, W>) store(x + i * W + n, w * load<V>(row + n));
+      }
+      for (int n = links * W; n % kWidth != 0; ++n) x[n] = T(0);
+      run_instructions(program, bounds[0], bounds[1], registers, links * W);
+      for (int k = bounds[1]; k < bounds[2]; ++k) {
+        const Instruction& i = program.code[k];
+        join_rows<W>(i.op, registers.row[i.to], registers.row[i.a], links, e == 0);
+      }
+    }
+    // Steps before another pass find the results beside every link.
+    for (int k = bounds[1]; k < bounds[2] && pass + 1 < program.num_passes; ++k) {
+      T* const row = registers.row[program.code[k].to];
+      for (int n = W; n < kRowLength<T>; n += W) {
+        for (int m = 0; m < W; m += kLanes<T, W>) store(row + n + m, load<V>(row + m));
+      }
+    }
+    begin = bounds[2];
+  }
+  run_instructions(program, begin, program.bounds[3 * program.num_passes], registers, W);
+  const T* const y = registers.row[program.result];
+  for (int n = 0; n < W; n += kLanes<T, W>) store(out + n, load<V>(y + n));
+}
+
+EVONET_NAMESPACE_END
