@@ -20,9 +20,9 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
-from neat_loop import NeatPythonRun
 
 import evonet
+from evonet.bench.peers.neat_python import NeatPythonRun
 from evonet.config import Config
 from evonet.evolution import NEAT
 from evonet.resources import resource_folder

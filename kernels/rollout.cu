@@ -28,7 +28,7 @@ using Values = Column<REAL, 1>;
 
 constexpr int kMostThreads = 128;
 // Blocks whose registers an SM must have room for; the solvers of a task want many.
-constexpr int kLeastBlocks = sizeof(REAL) == 8 || MEMORY ? 4 : 8;
+constexpr int kLeastBlocks = sizeof(REAL) == 8 ? (MEMORY ? 2 : 4) : (MEMORY ? 3 : 8);
 
 // Evaluates the nodes of a genome in order; the inputs are there.
 __device__ __forceinline__ void evaluate_genome(const uint4* unit, Values first_slot) {

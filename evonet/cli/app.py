@@ -27,6 +27,7 @@ COMMANDS: Final = {
     "inspect": "Draw a champion, and say how parallel its network is.",
     "tasks": "List what can be evolved on.",
     "new": "Write a commented config to begin with.",
+    "bench": "Time it beside others, and beside what this machine can do.",
     "doctor": "Say what works on this machine.",
 }
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from evonet.cli.options import generations, quiet, where_to_run
+from evonet.cli.options import generations, profile, quiet, where_to_run
 
 
 @click.command()
@@ -26,6 +26,7 @@ from evonet.cli.options import generations, quiet, where_to_run
     type=click.Path(path_type=Path),
     help="The folder of this run. [default: runs/TASK-001, -002, ...]",
 )
+@profile
 @quiet
 def command(
     task_or_config: str,
@@ -37,6 +38,7 @@ def command(
     threads: int | None,
     episodes: int | None,
     out: Path | None,
+    profile: bool,
     quiet: bool,
 ) -> int:
     """Evolve networks on TASK_OR_TOML until it is solved.
@@ -74,7 +76,7 @@ def command(
         from evonet.plugins.neat_python.fitness_file import with_reporter
 
         task, reports = with_reporter(task), True
-    watch = Watch(home, settings.name, task, quiet, progress=not reports)
+    watch = Watch(home, settings.name, task, quiet, profile, progress=not reports)
 
     def run() -> Result:
         try:

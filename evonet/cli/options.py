@@ -14,6 +14,7 @@ BACKENDS = ("auto", "cuda", "cpu", "reference")
 generations = click.option(
     "--generations", type=int, help="The most generations, those before a resumption included."
 )
+profile = click.option("--profile", is_flag=True, help="Say in the end where the time went.")
 quiet = click.option("--quiet", "-q", is_flag=True, help="Say nothing unless something goes wrong.")
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from evonet.cli.options import generations, quiet, where_to_run
+from evonet.cli.options import generations, profile, quiet, where_to_run
 
 
 @click.command()
@@ -14,6 +14,7 @@ from evonet.cli.options import generations, quiet, where_to_run
 @generations
 @where_to_run
 @click.option("--fork", is_flag=True, help="Go on although config.toml was changed, on purpose.")
+@profile
 @quiet
 def command(
     run: Path,
@@ -21,6 +22,7 @@ def command(
     backend: str | None,
     threads: int | None,
     fork: bool,
+    profile: bool,
     quiet: bool,
 ) -> int:
     """Go on with the run in the folder RUN.
@@ -46,7 +48,7 @@ def command(
     given: dict[str, object] = {k: v for k, v in changes.items() if v is not None}
     config = change(Config.load(home.config), given, str(home.config))
     task = task_from_config(config, str(home.config))
-    watch = Watch(home, run.resolve().name, task, quiet)
+    watch = Watch(home, run.resolve().name, task, quiet, profile)
     try:
         return watch.over(lambda: resume_run(home.path, watch.task, config, watch.callbacks, fork))
     except CheckpointError as error:

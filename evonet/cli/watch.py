@@ -14,6 +14,7 @@ from evonet.cli.interrupts import Interrupts
 from evonet.errors import EvonetError, RunFolderError
 from evonet.evolution.callbacks import Progress
 from evonet.evolution.hooks import Callback, Result, Run
+from evonet.evolution.profile import Profile
 from evonet.network import compile as compile_network
 from evonet.run.folder import RunFolder
 from evonet.tasks import Supervised, Task
@@ -36,7 +37,13 @@ class Watch:
     """
 
     def __init__(
-        self, home: RunFolder, name: str, task: Task, quiet: bool, progress: bool = True
+        self,
+        home: RunFolder,
+        name: str,
+        task: Task,
+        quiet: bool,
+        profile: bool = False,
+        progress: bool = True,
     ) -> None:
         """Says nothing yet.
 
@@ -45,6 +52,7 @@ class Watch:
             name: What the run is called.
             task: What to evolve on.
             quiet: Whether to say nothing as long as all goes well.
+            profile: Whether to say in the end where the time went.
             progress: Whether to show a progress bar.
         """
         self._home = home
@@ -60,6 +68,9 @@ class Watch:
             self.callbacks.append(_FirstLine(home, name))
         if not quiet and progress:
             self.callbacks.append(Progress())
+        self._profile = Profile() if profile else None
+        if self._profile is not None:
+            self.callbacks.append(self._profile)
 
     def over(self, run: Callable[[], Result]) -> int:
         """Lets a run happen, then writes its report and says how it ended.
@@ -94,13 +105,17 @@ class Watch:
             raise RunFolderError(
                 f"{self._home.path}: cannot be written to: {describe(error)} {hope}"
             ) from error
+        if self._profile is not None:
+            self._profile.stop()
         if result is None or (self._interrupts.asked and not self._is_over(result)):
             assert self._begun.run is not None
             self._say_interrupted(self._begun.run.neat)
+            self._say_profile()
             return Exit.INTERRUPTED
         written = self._write_report()
         if not self._quiet:
             self._say_done(result, written)
+        self._say_profile()
         return Exit.DONE
 
     def _is_over(self, result: Result) -> bool:
@@ -156,6 +171,18 @@ class Watch:
         click.echo(f"  champion  {self._home.champion}")
         if written:
             click.echo(f"  report    {self._home.report}")
+
+    def _say_profile(self) -> None:
+        """Says where the time went, if somebody wants to know."""
+        if self._profile is None or self._profile.generations == 0:
+            return
+        from evonet.native import load_native
+
+        assert self._begun.run is not None
+        native = load_native()
+        available = native.available_threads() if native else 1
+        advice = self._profile.advice(self._scored, self._begun.run.neat.threads, available)
+        click.echo(f"\n{self._profile.table()}\n\n{advice}")
 
     def _say_scores_aside(self, champion: Population) -> None:
         """Scores the champion on examples that no fitness depended on, if there are any."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
@@ -25,6 +25,7 @@ class Run:
         first_generation: The generation that is evaluated next.
         generations: How many there will be at most, those before a resumption included.
         resumed_from: The checkpoint that the run goes on from, or None.
+        spent: Seconds that describing generations and each callback took so far, by name.
     """
 
     task: Task
@@ -32,6 +33,7 @@ class Run:
     first_generation: int
     generations: int
     resumed_from: Path | None = None
+    spent: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -87,8 +89,19 @@ class _Function(Callback):
     def __init__(self, function: Callable[[GenerationRecord], object]) -> None:
         self._function = function
 
+    @property
+    def function_name(self) -> str:
+        return getattr(self._function, "__name__", type(self._function).__name__)
+
     def on_generation(self, record: GenerationRecord) -> bool | None:
         return self._function(record) is True
+
+
+def name_of(callback: Callback) -> str:
+    """What a callback is called where times are listed."""
+    if isinstance(callback, _Function):
+        return callback.function_name
+    return type(callback).__name__
 
 
 def arrange(callbacks: Iterable[CallbackLike]) -> list[Callback]:

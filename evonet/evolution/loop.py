@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import os
 import time
-from collections.abc import Iterable
-from contextlib import ExitStack
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
@@ -18,7 +18,7 @@ import numpy.typing as npt
 from evonet import checkpoint
 from evonet.config import Config
 from evonet.errors import CheckpointError, OptionError
-from evonet.evolution.hooks import Callback, CallbackLike, Result, Run, arrange
+from evonet.evolution.hooks import Callback, CallbackLike, Result, Run, arrange, name_of
 from evonet.evolution.neat import NEAT, OnBadFitness
 from evonet.evolution.record import GenerationRecord, Seconds, describe_generation
 from evonet.gene_layout import real_type
@@ -99,7 +99,7 @@ def evolve(
 
     done = _generations_done(neat)
     run = Run(task, neat, done, limit, None if resume is None else source.path)
-    loop = _Loop(task, neat, done * len(neat.state.population))
+    loop = _Loop(task, neat, done * len(neat.state.population), run.spent)
     with ExitStack() as ending:  # ends all that began, last first, whatever some of them raise
         for hook in hooks:
             hook.on_start(run)
@@ -108,7 +108,8 @@ def evolve(
         while not stopped and not neat.solved and _generations_done(neat) < limit:
             record = loop.run_generation()
             for hook in hooks:
-                stopped |= hook.on_generation(record) is True
+                with loop.timed(name_of(hook)):
+                    stopped |= hook.on_generation(record) is True
     return loop.result
 
 
@@ -126,11 +127,12 @@ def task_seed(seed: int, generation: int) -> int:
 class _Loop:
     """One generation after the other, and what came out of them."""
 
-    def __init__(self, task: Task, neat: NEAT, evaluations: int) -> None:
+    def __init__(self, task: Task, neat: NEAT, evaluations: int, spent: dict[str, float]) -> None:
         self._task = task
         self._neat = neat
         self._dynamics = neat.config.dynamics
         self._evaluations = evaluations
+        self._spent = spent
         self._begun = time.perf_counter()
 
     @cached_property
@@ -144,8 +146,19 @@ class _Loop:
             neat=self._neat,
         )
 
+    @contextmanager
+    def timed(self, name: str) -> Iterator[None]:
+        """Adds the time of a block to what is spent under a name."""
+        begin = time.perf_counter()
+        try:
+            yield
+        finally:
+            self._spent[name] = self._spent.get(name, 0.0) + time.perf_counter() - begin
+
     def end(self, hook: Callback) -> None:
-        hook.on_end(self.result)
+        result = self.result  # its clock stops before files are closed
+        with self.timed(name_of(hook)):
+            hook.on_end(result)
 
     def run_generation(self) -> GenerationRecord:
         neat = self._neat
@@ -163,7 +176,8 @@ class _Loop:
         times.append(time.perf_counter())
         ask, compiling, evaluate, tell = (b - a for a, b in pairwise(times))
         seconds = Seconds(ask=ask, compile=compiling, evaluate=evaluate, tell=tell)
-        return describe_generation(neat, self._evaluations, seconds)
+        with self.timed("describe"):
+            return describe_generation(neat, self._evaluations, seconds)
 
     def _tell(self, fitness: npt.NDArray[Any]) -> None:
         before = replace(self._neat.state), self._evaluations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -81,6 +82,7 @@ class NEAT:
         config: As given.
         seed: The one in use.
         state: What a checkpoint would hold.
+        spent: Seconds that breeding and dividing into species took so far, by name.
     """
 
     def __init__(
@@ -133,6 +135,7 @@ class NEAT:
         self._genome_rules = genome_rules(config)
         self._distance_rules = distance_rules(config)
         self._sign = -1.0 if config.neat.fitness_criterion == "min" else 1.0
+        self.spent = {"breed": 0.0, "speciate": 0.0}
         self.state = self._begin() if state is None else state
 
     # ---- what users see ----------------------------------------------------------------------
@@ -273,6 +276,7 @@ class NEAT:
             self.seed,
             generation,
         )
+        begin = time.perf_counter()
         children, node_key, innovation = self._engine.breed(
             state.population,
             plan.fitter,
@@ -283,6 +287,7 @@ class NEAT:
             state.next_node_key,
             state.next_innovation,
         )
+        self.spent["breed"] += time.perf_counter() - begin
         elites = plan.num_elites
         born = len(plan.fitter) - elites
         following = replace(
@@ -322,9 +327,11 @@ class NEAT:
         return fresh
 
     def _speciate(self, state: State, old: list[Species], representatives: Population) -> None:
+        begin = time.perf_counter()
         assignment, chosen = self._engine.speciate(
             state.population, representatives, state.threshold, self._distance_rules
         )
+        self.spent["speciate"] += time.perf_counter() - begin
         order = np.argsort(assignment, kind="stable")
         start = np.searchsorted(assignment[order], np.arange(len(chosen) + 1))
         species = []

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from evonet.evolution.exact_sum import exact_sum
 from evonet.evolution.neat import NEAT
 from evonet.evolution.species import survivors_of_stagnation
 
@@ -184,8 +185,9 @@ def mean_and_deviation(values: npt.NDArray[np.float64]) -> tuple[float, float]:
     """
     scale = math.frexp(float(np.abs(values).max()))[1]
     scaled = np.ldexp(values, -scale)
-    mean = math.fsum(scaled.tolist()) / len(scaled)
-    variance = math.fsum(((scaled - mean) ** 2).tolist()) / len(scaled)
+    mean = exact_sum(scaled) / len(scaled)
+    off = scaled - mean
+    variance = exact_sum(off * off) / len(scaled)
     return _unscale(mean, scale), _unscale(math.sqrt(variance), scale)
 
 

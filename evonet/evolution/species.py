@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -10,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evonet.config import Stagnation
+from evonet.evolution.exact_sum import exact_sum
 
 Scores = npt.NDArray[np.float64]
 
@@ -41,9 +41,9 @@ class Species:
 def mean(values: Scores) -> float:
     """The mean, rounded once, so that it does not depend on how a machine adds."""
     try:
-        return math.fsum(values.tolist()) / len(values)
+        return exact_sum(values) / len(values)
     except OverflowError:  # a sum of scores near 1e308; their mean is finite
-        return math.fsum((values / len(values)).tolist())
+        return exact_sum(values / len(values))
 
 
 def _median(values: Scores) -> float:

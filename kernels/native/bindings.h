@@ -21,6 +21,9 @@ const Isa& find_isa(const std::string& name);
 // Adds the functions of evolution to the module.
 void bind_evolution(nb::module_& m);
 
+// Adds what measures the limits of the machine to the module.
+void bind_machine(nb::module_& m);
+
 // Adds control tasks and their rollouts to the module.
 void bind_rollout(nb::module_& m);
 

@@ -2,6 +2,7 @@
 // instruction set, as they are, with EVONET_ISA naming it.
 #include "native/isa.h"
 
+#include "native/bandwidth.h"
 #include "native/fma_peak.h"
 
 #define EVONET_JOIN(a, b) a##b
@@ -27,6 +28,7 @@ const Isa EVONET_ISA_OBJECT(EVONET_ISA) = {
     EVONET_NAME(EVONET_ISA),
     {EVONET_ISA::forward_float32, EVONET_ISA::evolution_float32, EVONET_ISA::rollout_float32},
     {EVONET_ISA::forward_float64, EVONET_ISA::evolution_float64, EVONET_ISA::rollout_float64},
-    &EVONET_ISA::spin_fma};
+    &EVONET_ISA::spin_fma,
+    &EVONET_ISA::read_rows};
 
 }  // namespace evonet

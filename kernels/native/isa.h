@@ -68,6 +68,8 @@ struct Isa {
   IsaKernels<double> float64;
   // Does float multiply-adds in registers; returns how many.
   int64_t (*spin_fma)(int64_t turns, float* sink);
+  // Reads numbers, a multiple of 512, again and again; returns how many bytes.
+  int64_t (*read_rows)(const int32_t* data, int64_t count, int64_t turns, int32_t* sink);
 
   const IsaKernels<float>& kernels(float) const { return float32; }
   const IsaKernels<double>& kernels(double) const { return float64; }

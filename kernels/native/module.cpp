@@ -5,8 +5,6 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
-#include <atomic>
-#include <chrono>
 #include <memory>
 #include <new>
 #include <numeric>
@@ -280,24 +278,6 @@ nb::object aggregate(int id, In<T> weights, nb::ndarray<const T, nb::ndim<2>, nb
   return to_numpy(out);
 }
 
-// Float multiply-adds per second that `threads` threads sustain without touching memory.
-double fma_peak(const std::string& simd, int threads) {
-  const Isa& isa = find_isa(simd);
-  std::atomic<int64_t> done{0};
-  const auto begin = std::chrono::steady_clock::now();
-  run_interruptibly([&] {
-    return parallel_for(
-        threads, threads,
-        [&](int, int64_t, Interrupt&) {
-          float sink = 0.5f;
-          done += isa.spin_fma(10'000'000, &sink);
-        },
-        python_signal);
-  });
-  const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
-  return static_cast<double>(done) / spent.count();
-}
-
 template <class T>
 void bind_functions(nb::module_& m) {
   m.def("compile_schedule", &compile<T>, "num_inputs"_a, "num_outputs"_a,
@@ -331,13 +311,12 @@ NB_MODULE(_native, m) {
       },
       "The instruction sets that this processor can run, slowest first.");
   m.def("available_threads", &available_threads, "The number of CPUs this process may run on.");
-  m.def("fma_peak", &fma_peak, "simd"_a, "threads"_a,
-        "Float multiply-adds per second that registers alone sustain.");
   bind_functions<float>(m);
   bind_functions<double>(m);
   bind_forward<float>(m, "Forward32");
   bind_forward<double>(m, "Forward64");
   bind_evolution(m);
+  bind_machine(m);
   bind_rollout(m);
   bind_pack_neat(m);
   bind_neat_network(m);

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 MOST_THREADS: Final = 2**30  # of a launch: the kernel counts them in 32 bits and looks one ahead
 # Of a thread, by bytes of a number and whether nodes remember.
-REGISTERS: Final = {(4, False): 64, (4, True): 128, (8, False): 128, (8, True): 128}
+REGISTERS: Final = {(4, False): 64, (4, True): 168, (8, False): 128, (8, True): 255}
 WAVES: Final = 4  # of threads, so that a multiprocessor that is done early finds more to do
 
 

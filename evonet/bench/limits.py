@@ -1,0 +1,125 @@
+"""What this machine can do at most, measured: multiply-adds, and bytes from cache and memory."""
+
+from __future__ import annotations
+
+import os
+import platform
+import statistics
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+
+from evonet import __version__
+from evonet.backends.cpu import CpuBackend
+from evonet.native import require_native
+
+# Small enough for every first-level cache; with a turn so long that starting threads is nothing.
+L1_BYTES: Final = 16 << 10
+L1_TURNS: Final = 100_000
+# Together larger than the largest cache of most processors.
+MEMORY_BYTES: Final = 512 << 20
+ROUNDS: Final = 3
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What ran the benchmark.
+
+    Attributes:
+        processor: As the system names it.
+        threads: That evonet used.
+        simd: The instruction set that evonet used.
+        system: Name and version.
+        python: Version.
+        numpy: Version.
+        evonet: Version.
+    """
+
+    processor: str
+    threads: int
+    simd: str
+    system: str
+    python: str
+    numpy: str
+    evonet: str
+
+
+def describe_machine(threads: int) -> Machine:
+    """Looks at the machine.
+
+    Args:
+        threads: That evonet uses.
+
+    Raises:
+        BackendError: The compiled extension is missing.
+    """
+    require_native()
+    return Machine(
+        processor=_processor(),
+        threads=threads,
+        simd=CpuBackend().simd_level(),
+        system=f"{platform.system()} {platform.release().split('-')[0]}",
+        python=platform.python_version(),
+        numpy=np.__version__,
+        evonet=__version__,
+    )
+
+
+def _processor() -> str:
+    try:
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
+
+
+@dataclass
+class Limits:
+    """The most that all threads together can do, per second; grows with every measurement.
+
+    Attributes:
+        fma: Float32 multiply-adds in registers.
+        l1: Bytes read from the first-level caches.
+        memory: Bytes read from memory.
+    """
+
+    fma: list[float] = field(default_factory=list)
+    l1: list[float] = field(default_factory=list)
+    memory: list[float] = field(default_factory=list)
+
+    def measure(self, threads: int, memory_bytes: int = MEMORY_BYTES) -> None:
+        """Measures all of them once more, in a fraction of a second.
+
+        Args:
+            threads: How many share the work.
+            memory_bytes: To read, all threads together.
+        """
+        native, simd = require_native(), CpuBackend().simd_level()
+        size = min(memory_bytes, _memory() // 4) // threads
+        self.fma += [native.fma_peak(simd, threads) for _ in range(ROUNDS)]
+        self.l1 += native.read_bandwidth(simd, threads, L1_BYTES, L1_TURNS, ROUNDS)
+        self.memory += native.read_bandwidth(simd, threads, size, 1, ROUNDS)
+
+    def best(self) -> dict[str, float]:
+        """The highest rate of each."""
+        return {"fma": max(self.fma), "l1": max(self.l1), "memory": max(self.memory)}
+
+    def median(self) -> dict[str, float]:
+        """The rate of each in the middle."""
+        return {
+            "fma": statistics.median(self.fma),
+            "l1": statistics.median(self.l1),
+            "memory": statistics.median(self.memory),
+        }
+
+
+def _memory() -> int:
+    """Bytes that this machine has; a modest guess where the system does not say."""
+    if sys.platform == "win32" or "SC_PHYS_PAGES" not in os.sysconf_names:
+        return 4 << 30
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

@@ -1,0 +1,78 @@
+"""CartPole as people write it: a step of all carts in NumPy, and one cart in plain Python."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+STEPS = 500
+_LIMIT, _TILT = 2.4, math.radians(12)
+
+
+def fly(state: Floats, right: npt.NDArray[np.bool_]) -> tuple[Floats, npt.NDArray[np.bool_]]:
+    """Moves all carts by a step.
+
+    Args:
+        state: [4, P] place, speed, angle and turn.
+        right: [P] whether to push right.
+
+    Returns:
+        [4, P] what follows, and [P] who has failed.
+    """
+    _, speed, angle, turn = state
+    sin, cos = np.sin(angle), np.cos(angle)
+    push = (np.where(right, 10.0, -10.0) + 0.05 * turn**2 * sin) / 1.1
+    turning = (9.8 * sin - cos * push) / (0.5 * (4 / 3 - 0.1 * cos**2 / 1.1))
+    speeding = push - 0.05 * turning * cos / 1.1
+    state = state + 0.02 * np.stack([speed, speeding, turn, turning])
+    return state, (abs(state[0]) > _LIMIT) | (abs(state[2]) > _TILT)
+
+
+def play_together(answer: Callable[[Any], Any], start: Floats) -> int:
+    """Plays one episode per genome, all of them step by step.
+
+    Args:
+        answer: Maps what is seen [P, 4] to outputs [P, 2].
+        start: [4, P] where they begin.
+
+    Returns:
+        The steps that were taken by those still playing.
+    """
+    state, playing, steps = start.copy(), np.ones(start.shape[1], bool), 0
+    for _ in range(STEPS):
+        outputs = answer(state.T)
+        steps += int(playing.sum())
+        state, failed = fly(state, outputs[:, 1] > outputs[:, 0])
+        playing &= ~failed
+        if not playing.any():
+            break
+    return steps
+
+
+def play_alone(activate: Callable[[Any], Any], start: list[float]) -> int:
+    """Plays one episode in plain Python.
+
+    Args:
+        activate: Maps four numbers to two.
+        start: Where it begins.
+
+    Returns:
+        How many steps it lasted.
+    """
+    x, speed, angle, turn = start
+    for step in range(1, STEPS + 1):
+        left, right = activate((x, speed, angle, turn))
+        sin, cos = math.sin(angle), math.cos(angle)
+        push = ((10.0 if right > left else -10.0) + 0.05 * turn * turn * sin) / 1.1
+        turning = (9.8 * sin - cos * push) / (0.5 * (4 / 3 - 0.1 * cos * cos / 1.1))
+        speeding = push - 0.05 * turning * cos / 1.1
+        x, speed = x + 0.02 * speed, speed + 0.02 * speeding
+        angle, turn = angle + 0.02 * turn, turn + 0.02 * turning
+        if abs(x) > _LIMIT or abs(angle) > _TILT:
+            return step
+    return STEPS

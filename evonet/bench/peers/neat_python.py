@@ -1,0 +1,186 @@
+"""neat-python: its networks, and its own loop timed by phase, serial or in several processes."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import random
+import signal
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from evonet.population import Population
+from evonet.resources import resource_folder
+
+Rows = Sequence[tuple[Sequence[float], Sequence[float]]]
+
+
+def neat_config(ini: str | os.PathLike[str]) -> Any:
+    """Reads an INI file as neat-python does.
+
+    Args:
+        ini: The file.
+    """
+    import neat
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return neat.Config(
+            neat.DefaultGenome,
+            neat.DefaultReproduction,
+            neat.DefaultSpeciesSet,
+            neat.DefaultStagnation,
+            os.fspath(ini),
+        )
+
+
+def neat_genomes(population: Population) -> tuple[list[tuple[int, Any]], Any]:
+    """The genomes of a population as neat-python has them, and a config that fits."""
+    config = neat_config(resource_folder("configs") / "forward-neat.ini")
+    config.genome_config.input_keys = [-1 - i for i in range(population.num_inputs)]
+    config.genome_config.output_keys = list(range(population.num_outputs))
+    return population.to_neat(config), config
+
+
+def neat_networks(population: Population) -> list[Any]:
+    """neat-python's own networks of all genomes."""
+    import neat
+
+    genomes, config = neat_genomes(population)
+    return [neat.nn.FeedForwardNetwork.create(genome, config) for _, genome in genomes]
+
+
+def score(net: Any, rows: Rows, perfect: float) -> float:
+    """Fitness as in neat-python's examples: the squared errors taken off the best there is."""
+    fitness = perfect
+    for row, wanted in rows:
+        for got, want in zip(net.activate(row), wanted, strict=True):
+            fitness -= (got - want) ** 2
+    return fitness
+
+
+# What each worker process scores genomes on.
+_worker: dict[str, Any] = {}
+
+
+def _set_worker(rows: Rows, perfect: float) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, who ends its workers
+    _worker.update(rows=rows, perfect=perfect)
+
+
+def _score_in_worker(genome: Any, config: Any) -> float:
+    import neat
+
+    net = neat.nn.FeedForwardNetwork.create(genome, config)
+    return score(net, _worker["rows"], _worker["perfect"])
+
+
+class ParallelScores:
+    """neat-python's ParallelEvaluator, which sends each genome to a process of its pool."""
+
+    def __init__(self, rows: Rows, perfect: float, processes: int) -> None:
+        """Starts the processes.
+
+        Args:
+            rows: Samples and what to answer.
+            perfect: The best fitness there is.
+            processes: How many.
+        """
+        import neat
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            self._evaluator = neat.ParallelEvaluator(
+                processes, _score_in_worker, initializer=_set_worker, initargs=(rows, perfect)
+            )
+
+    def __call__(self, genomes: list[tuple[int, Any]], config: Any) -> None:
+        """Gives every genome its fitness."""
+        with contextlib.redirect_stderr(io.StringIO()):  # 2.x draws a progress bar each time
+            self._evaluator.evaluate(genomes, config)
+
+    def close(self) -> None:
+        """Ends the processes, whatever they are still at."""
+        self._evaluator.pool.terminate()
+        self._evaluator.pool.join()
+
+
+class NeatPythonRun:
+    """A neat-python population on a supervised task, one generation per call.
+
+    Attributes:
+        seconds: Time per phase, summed over all calls: evaluate, reproduce, speciate.
+        best: Fitness of the best genome of the last generation.
+    """
+
+    def __init__(
+        self,
+        ini: str | os.PathLike[str],
+        x: npt.NDArray[Any],
+        y: npt.NDArray[Any],
+        best: float,
+        seed: int,
+        processes: int = 1,
+        evaluate: Callable[[Any, Any], object] | None = None,
+    ) -> None:
+        """Makes the first generation.
+
+        Args:
+            ini: The config.
+            x: [B, I] samples.
+            y: [B, O] what to answer.
+            best: The best fitness there is.
+            seed: Of Python's random numbers.
+            processes: More than 1 evaluates by ParallelEvaluator.
+            evaluate: Somebody else who gives genomes their fitness.
+        """
+        import neat
+
+        random.seed(seed)
+        self.config = neat_config(Path(ini))
+        self.population = neat.Population(self.config)
+        self.seconds = {"evaluate": 0.0, "reproduce": 0.0, "speciate": 0.0}
+        self.best = -np.inf
+        self._rows: Rows = list(zip(x.tolist(), y.tolist(), strict=True))
+        self._perfect = best
+        self._parallel = ParallelScores(self._rows, best, processes) if processes > 1 else None
+        self._other = evaluate or self._parallel
+        p = self.population
+        p.reproduction.reproduce = self._timed("reproduce", p.reproduction.reproduce)
+        p.species.speciate = self._timed("speciate", p.species.speciate)
+
+    def generation(self) -> None:
+        """Evaluates, breeds and speciates once."""
+        self.population.run(self._timed("evaluate", self._evaluate), 1)
+
+    def close(self) -> None:
+        """Ends the processes, if there are any."""
+        if self._parallel is not None:
+            self._parallel.close()
+
+    def _timed(self, phase: str, function: Any) -> Any:
+        def call(*args: Any, **kwargs: Any) -> Any:
+            begin = time.perf_counter()
+            result = function(*args, **kwargs)
+            self.seconds[phase] += time.perf_counter() - begin
+            return result
+
+        return call
+
+    def _evaluate(self, genomes: list[tuple[int, Any]], config: Any) -> None:
+        import neat
+
+        if self._other is not None:
+            self._other(genomes, config)
+        else:
+            for _, genome in genomes:
+                net = neat.nn.FeedForwardNetwork.create(genome, config)
+                genome.fitness = score(net, self._rows, self._perfect)
+        self.best = max(genome.fitness for _, genome in genomes)

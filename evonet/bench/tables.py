@@ -1,0 +1,176 @@
+"""Results as tables, and tables as text, Markdown or HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from evonet.bench.comparison import Comparison
+from evonet.bench.growth import Growth, GrowthLine
+from evonet.bench.limits import Limits
+from evonet.report.markup import items, text
+
+LIMIT_NAMES: Final = {"fma": "FMA peak", "l1": "L1", "memory": "memory"}
+
+
+@dataclass(frozen=True)
+class Table:
+    """Cells as text.
+
+    Attributes:
+        head: [C].
+        rows: [R][C].
+        prose: [C] whether a column holds words, which are put to the left.
+    """
+
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    prose: tuple[bool, ...]
+
+
+def duration(seconds: float) -> str:
+    """Writes a time with three digits and the unit that suits it."""
+    for limit, scale, unit in ((1e-6, 1e9, "ns"), (1e-3, 1e6, "µs"), (1.0, 1e3, "ms")):
+        if seconds < limit * 0.9995:
+            return f"{digits(seconds * scale)} {unit}"
+    return f"{digits(seconds)} s"
+
+
+def digits(value: float) -> str:
+    """Writes a number with three digits, or all before the point."""
+    if value == 0:
+        return "0"
+    if abs(value) >= 99.95:
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if abs(value) >= 9.995 else f"{value:.2f}"
+
+
+def percent(share: float) -> str:
+    """Writes a share with the digits that it deserves."""
+    if share >= 0.0995:
+        return f"{share:.0%}"
+    return f"{share:.1%}" if share >= 0.000995 else "< 0.1%"
+
+
+def comparison_table(comparison: Comparison, limits: Mapping[str, float]) -> Table:
+    """Best, median, ratio and what was reached of each limit, for every contender.
+
+    Args:
+        comparison: What to show.
+        limits: The most that the machine can do per second, by names of `LIMIT_NAMES`.
+    """
+    first = comparison.entries[0]
+    shown = tuple(comparison.shares(first, limits))
+    head = ("", "best", "median", "ratio", *(f"of {LIMIT_NAMES[name]}" for name in shown), "")
+    rows = []
+    for entry in comparison.entries:
+        shares = comparison.shares(entry, limits)
+        phases = ", ".join(f"{phase} {duration(spent)}" for phase, spent in entry.parts.items())
+        ratio = comparison.ratio(entry)
+        rows.append(
+            (
+                entry.name,
+                duration(entry.timing.best),
+                duration(entry.timing.median),
+                f"{digits(ratio)}×" if entry is not first else "1×",
+                *(percent(shares[name]) for name in shown),
+                "; ".join(part for part in (entry.note, phases) if part),
+            )
+        )
+    prose = (True, *[False] * (3 + len(shown)), True)
+    return Table(head, tuple(rows), prose)
+
+
+def growth_table(growth: Growth) -> Table:
+    """Medians at every size, and below them the exponents and where curves bend."""
+    names = tuple(line.name for line in growth.lines)
+    medians = [growth.medians(line) for line in growth.lines]
+    rows = [(f"{x:,.0f}", *(duration(each[i]) for each in medians)) for i, x in enumerate(growth.x)]
+    rows.append(("exponent", *(f"{growth.tail(line).exponent:.2f}" for line in growth.lines)))
+    if any(growth.bends(line) for line in growth.lines):
+        rows.append(("bends", *(_bends(growth, line) for line in growth.lines)))
+    return Table((growth.axis, *names), tuple(rows), tuple([False] * (1 + len(names))))
+
+
+def _bends(growth: Growth, line: GrowthLine) -> str:
+    """Ranges of neighbouring bends of one kind, with their slopes."""
+    groups: list[list[float]] = []  # begin, end, least and greatest slope
+    for bend in growth.bends(line):
+        flatter = bend.exponent < growth.expected
+        last = groups[-1] if groups else None
+        if last and last[1] == bend.begin and (last[3] < growth.expected) == flatter:
+            last[1] = bend.end
+            last[2], last[3] = min(last[2], bend.exponent), max(last[3], bend.exponent)
+        else:
+            groups.append([bend.begin, bend.end, bend.exponent, bend.exponent])
+    return ", ".join(
+        f"{low:.2f}{f' to {high:.2f}' if high - low >= 0.005 else ''} from {short(begin)} to "
+        f"{short(end)}"
+        for begin, end, low, high in groups
+    )
+
+
+def short(size: float) -> str:
+    """Writes a size for the edge of a chart: 1, 10, 1k, 1M."""
+    for limit, unit in ((1e6, "M"), (1e3, "k")):
+        if size >= limit:
+            return f"{size / limit:.3g}{unit}"
+    return f"{size:.3g}"
+
+
+def limits_table(limits: Limits) -> Table:
+    """What the machine can do at most."""
+    best, median = limits.best(), limits.median()
+    words = {
+        "fma": ("multiply-adds in registers, float32", "G/s"),
+        "l1": ("reading from the first-level caches", "GB/s"),
+        "memory": ("reading from memory", "GB/s"),
+    }
+    rows = tuple(
+        (said, f"{digits(best[name] / 1e9)} {unit}", f"{digits(median[name] / 1e9)} {unit}")
+        for name, (said, unit) in words.items()
+    )
+    return Table(("all threads together", "best", "median"), rows, (True, False, False))
+
+
+def as_text(table: Table) -> str:
+    """Columns padded with spaces, for a terminal."""
+    lines = [table.head, *table.rows]
+    widths = [max(len(line[c]) for line in lines) for c in range(len(table.head))]
+    return "\n".join(
+        "  ".join(
+            cell.ljust(width) if prose else cell.rjust(width)
+            for cell, width, prose in zip(line, widths, table.prose, strict=True)
+        ).rstrip()
+        for line in lines
+    )
+
+
+def as_markdown(table: Table) -> str:
+    """A table of Markdown."""
+    marks = ["---" if prose else "---:" for prose in table.prose]
+    lines = [table.head, marks, *table.rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def as_html(table: Table) -> str:
+    """A table of HTML, every cell escaped."""
+    kinds = ['class="words"' if prose else 'class="figure"' for prose in table.prose]
+
+    def line(cells: Sequence[str], tag: str) -> str:
+        return "".join(
+            f"<{tag} {kind}>{text(cell)}</{tag}>" for cell, kind in zip(cells, kinds, strict=True)
+        )
+
+    return items(
+        [
+            '<table class="results">',
+            f"<thead><tr>{line(table.head, 'th')}</tr></thead>",
+            *(
+                f"<tr{' class=wide' if row[0] == 'bends' else ''}>{line(row, 'td')}</tr>"
+                for row in table.rows
+            ),
+            "</table>",
+        ]
+    )
