@@ -26,12 +26,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import generation
 import neat
 import numpy as np
-from neat_loop import NeatPythonRun
 
 import evonet
+from evonet.bench.generation import workload
+from evonet.bench.peers.neat_python import NeatPythonRun
 from evonet.plugins.neat_python import BatchEvaluator, FeedForwardNetwork, evolve
 from evonet.plugins.neat_python.compiling import compile_genomes
 from evonet.plugins.neat_python.exact import subtract_squares
@@ -195,7 +195,7 @@ def networks(rounds: int) -> None:
 def loop(rounds: int) -> None:
     print("loop: whole generations on the same config file")
     for name in ("xor-1000", "medium-1000"):
-        text, task, warm_up = generation.workload(name)
+        text, task, warm_up = workload(name)
         with tempfile.TemporaryDirectory() as folder:
             ini = Path(folder) / "config"
             ini.write_text(text)

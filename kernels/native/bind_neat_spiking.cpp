@@ -22,20 +22,23 @@ NeatSpikingNetwork create_spiking(const nb::object& genome, const nb::list& inpu
   network.input_key = read_keys(inputs);
   network.input.resize(network.input_key.size());
   std::vector<NeatConnectionGene> links;
-  read_connections(connections.ptr(), links);
-  NeatGraph graph = make_graph(NeatKind::kSpiking, links, network.input_key, read_keys(outputs));
+  NeatConnectionReader().read(connections.ptr(), links);
+  KeyNumbers numbers(network.input_key.size() + PyDict_GET_SIZE(genes.ptr()));
+  NeatGraph graph =
+      make_graph(NeatKind::kSpiking, links, network.input_key, read_keys(outputs), numbers);
+  const std::vector<int64_t>& keys = numbers.keys();
   PyObject *bias = names("bias"), *a = names("a"), *b = names("b"), *c = names("c"),
            *d = names("d");
-  std::vector<int32_t> place(graph.key.size());
+  std::vector<int32_t> place(keys.size());
   for (size_t i = 0; i < network.input.size(); ++i) place[i] = -1 - static_cast<int32_t>(i);
   for (const NeatGraph::Node& node : graph.nodes) {
-    const nb::object key = nb::int_(graph.key[node.number]);
+    const nb::object key = nb::int_(keys[node.number]);
     PyObject* found = PyDict_GetItemWithError(genes.ptr(), key.ptr());
     if (found == nullptr && PyErr_Occurred()) throw nb::python_error();
     if (found == nullptr) raise(PyExc_KeyError, key);
     const nb::object gene = nb::borrow(found);
     NeatNeuron neuron{};
-    neuron.key = graph.key[node.number];
+    neuron.key = keys[node.number];
     neuron.bias = read_real(attribute(gene.ptr(), bias));
     neuron.a = read_real(attribute(gene.ptr(), a));
     neuron.b = read_real(attribute(gene.ptr(), b));
@@ -49,7 +52,7 @@ NeatSpikingNetwork create_spiking(const nb::object& genome, const nb::list& inpu
   }
   for (int32_t number : graph.link_source) {
     network.source.push_back(place[number]);
-    network.source_key.push_back(graph.key[number]);
+    network.source_key.push_back(keys[number]);
   }
   network.weight = std::move(graph.link_weight);
   for (int32_t number : graph.output) network.output.push_back(place[number]);

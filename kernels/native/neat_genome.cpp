@@ -56,15 +56,13 @@ uint8_t aggregation_number(const nb::object& function) {
   return number_of(built_ins().aggregation, function);
 }
 
-void read_connections(PyObject* connections, std::vector<NeatConnectionGene>& found) {
-  Names names;
-  PyObject *weight_name = names("weight"), *enabled_name = names("enabled");
+void NeatConnectionReader::read(PyObject* connections, std::vector<NeatConnectionGene>& found) {
   found.clear();
   found.reserve(PyDict_GET_SIZE(connections));
   each_entry(connections, [&](PyObject* key, PyObject* gene) {
     const auto [source, target] = read_ends(key);
-    const bool enabled = read_truth(attribute(gene, enabled_name));
-    const double weight = enabled ? read_real(attribute(gene, weight_name)) : 0.0;
+    const bool enabled = read_truth(attribute(gene, enabled_));
+    const double weight = enabled ? read_real(attribute(gene, weight_)) : 0.0;
     found.push_back({source, target, weight, enabled});
   });
 }
@@ -122,7 +120,7 @@ void NeatGenomeReader::read(PyObject* genome, NeatGenome& found) {
     node.aggregation_place = aggregations_.place;
     found.nodes.push_back(node);
   });
-  read_connections(connections.ptr(), found.connections);
+  connection_reader_.read(connections.ptr(), found.connections);
 }
 
 }  // namespace evonet

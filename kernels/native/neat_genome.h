@@ -53,7 +53,14 @@ uint8_t activation_number(const nb::object& function);
 uint8_t aggregation_number(const nb::object& function);
 
 // Reads the dict of a genome's connections, in its order, in place of what is there.
-void read_connections(PyObject* connections, std::vector<NeatConnectionGene>& found);
+class NeatConnectionReader {
+ public:
+  void read(PyObject* connections, std::vector<NeatConnectionGene>& found);
+
+ private:
+  Names names_;
+  PyObject *weight_ = names_("weight"), *enabled_ = names_("enabled");
+};
 
 // Reads genomes of one config after each other.
 class NeatGenomeReader {
@@ -78,6 +85,7 @@ class NeatGenomeReader {
 
   Names names_;
   PyObject *nodes_, *connections_, *bias_, *response_, *activation_, *aggregation_, *time_constant_;
+  NeatConnectionReader connection_reader_;
   Registry activations_, aggregations_;
   bool reads_time_;
   double given_time_;

@@ -37,29 +37,27 @@ struct InLinks {
 
 class GraphMaker {
  public:
-  GraphMaker(const std::vector<NeatConnectionGene>& connections, const std::vector<int64_t>& inputs,
-             const std::vector<int64_t>& outputs)
-      : numbers_(connections.size() / 2 + inputs.size() + outputs.size()),
-        num_inputs_(static_cast<int32_t>(inputs.size())) {
-    for (int64_t key : inputs) numbers_(key);
-    for (int64_t key : outputs) outputs_.push_back(numbers_(key));
+  GraphMaker(const std::vector<NeatConnectionGene>& connections, bool enabled_only,
+             const std::vector<int64_t>& inputs, const std::vector<int64_t>& outputs,
+             KeyNumbers& numbers)
+      : num_inputs_(static_cast<int32_t>(inputs.size())), numbers_(numbers) {
+    for (int64_t key : inputs) numbers(key);
+    for (int64_t key : outputs) graph_.output.push_back(numbers(key));
     links_.reserve(connections.size());
     for (const NeatConnectionGene& gene : connections) {
-      const int32_t source = numbers_(gene.source), target = numbers_(gene.target);
+      if (enabled_only && !gene.enabled) continue;
+      const int32_t source = numbers(gene.source), target = numbers(gene.target);
       links_.push_back({source, target, gene.enabled, gene.weight});
     }
   }
 
   void feed_forward() {
-    const auto is_enabled = [](const Link& l) { return l.enabled; };
-    const InLinks in(links_, numbers_.size(), is_enabled);
-    const std::vector<char> required = find_required(in);
-    const std::vector<int32_t> order = order_by_level(in, required);
-    for (int32_t node : order) add_node(node, in);
+    const InLinks in(links_, numbers_.size(), [](const Link&) { return true; });
+    for (int32_t node : order_by_level(in)) add_node(node, in);
   }
 
   void recurrent() {
-    const std::vector<char> required = find_required_by_all();
+    const std::vector<char> required = find_required();
     const auto is_kept = [&](const Link& l) {
       return l.enabled && (required[l.target] || required[l.source]);
     };
@@ -74,7 +72,7 @@ class GraphMaker {
   }
 
   void spiking() {
-    const std::vector<char> required = find_required_by_all();
+    const std::vector<char> required = find_required();
     const auto is_kept = [&](const Link& l) {
       return l.enabled && required[l.target] && (required[l.source] || is_input(l.source));
     };
@@ -84,23 +82,16 @@ class GraphMaker {
     }
   }
 
-  NeatGraph take() {
-    graph_.key = numbers_.keys();
-    graph_.output = outputs_;
-    return std::move(graph_);
-  }
+  NeatGraph take() { return std::move(graph_); }
 
  private:
   bool is_input(int32_t number) const { return number < num_inputs_; }
 
-  std::vector<char> find_required_by_all() const {
-    return find_required(InLinks(links_, numbers_.size(), [](const Link&) { return true; }));
-  }
-
-  // What outputs depend on, and the outputs themselves.
-  std::vector<char> find_required(const InLinks& in) const {
+  // What outputs depend on by links of any kind, and the outputs themselves.
+  std::vector<char> find_required() const {
+    const InLinks in(links_, numbers_.size(), [](const Link&) { return true; });
     std::vector<char> required(numbers_.size());
-    std::vector<int32_t> open = outputs_;
+    std::vector<int32_t> open = graph_.output;
     for (int32_t node : open) required[node] = true;
     while (!open.empty()) {
       const int32_t node = open.back();
@@ -116,40 +107,58 @@ class GraphMaker {
     return required;
   }
 
-  // Required nodes by (longest path from an input, key). Those on or behind a cycle never become
-  // ready and are left out; nodes without links come first.
-  std::vector<int32_t> order_by_level(const InLinks& in, const std::vector<char>& required) const {
+  // The nodes that outputs depend on, by (longest path from an input, key); nodes without links
+  // come first. One walk against the links finds them: a node that reads one which is still open
+  // lies on a cycle, and such nodes and all that read them are left out, as they never become
+  // ready.
+  std::vector<int32_t> order_by_level(const InLinks& in) const {
+    enum State : char { kUnseen, kOpen, kDone, kCyclic };
+    struct Ordered {
+      int32_t level;
+      int64_t key;
+      int32_t node;
+    };
     const int32_t count = numbers_.size();
-    std::vector<int32_t> waiting(count), level(count), order;
-    std::vector<int32_t> out_start(count + 1), out;
-    for (int32_t node = 0; node < count; ++node) {
-      if (!required[node]) continue;
-      in.each(node, [&](int32_t i) {
-        if (!is_input(links_[i].source)) ++waiting[node], ++out_start[links_[i].source + 1];
-      });
-      level[node] = in.count(node) > 0;
-      if (waiting[node] == 0) order.push_back(node);
-    }
-    for (int32_t i = 0; i < count; ++i) out_start[i + 1] += out_start[i];
-    out.resize(out_start[count]);
-    std::vector<int32_t> next(out_start.begin(), out_start.end() - 1);
-    for (int32_t node = 0; node < count; ++node) {
-      if (!required[node]) continue;
-      in.each(node, [&](int32_t i) {
-        const int32_t source = links_[i].source;
-        if (!is_input(source)) out[next[source]++] = node;
-      });
-    }
-    for (size_t i = 0; i < order.size(); ++i) {
-      const int32_t source = order[i];
-      for (int32_t j = out_start[source]; j < out_start[source + 1]; ++j) {
-        level[out[j]] = std::max(level[out[j]], level[source] + 1);
-        if (--waiting[out[j]] == 0) order.push_back(out[j]);
+    std::vector<char> state(count);
+    std::vector<int32_t> level(count), next(in.start.begin(), in.start.end() - 1), path;
+    std::vector<Ordered> found;
+    for (int32_t output : graph_.output) {
+      if (state[output] == kUnseen && !is_input(output)) {
+        state[output] = kOpen;
+        path.push_back(output);
+      }
+      while (!path.empty()) {
+        const int32_t node = path.back();
+        bool descends = false;
+        for (int32_t& i = next[node]; i < in.start[node + 1] && !descends; ++i) {
+          const int32_t source = links_[in.link[i]].source;
+          if (is_input(source)) {
+            level[node] = std::max(level[node], 1);
+          } else if (state[source] == kUnseen) {
+            state[source] = kOpen;
+            path.push_back(source);
+            descends = true;
+            --i;  // to be looked at again when it is done
+          } else if (state[source] == kDone) {
+            level[node] = std::max(level[node], level[source] + 1);
+          } else {
+            state[node] = kCyclic;
+          }
+        }
+        if (descends) continue;
+        path.pop_back();
+        if (state[node] == kOpen) {
+          state[node] = kDone;
+          found.push_back({level[node], numbers_.keys()[node], node});
+        }
       }
     }
-    std::sort(order.begin(), order.end(), [&](int32_t a, int32_t b) {
-      return level[a] != level[b] ? level[a] < level[b] : numbers_.keys()[a] < numbers_.keys()[b];
+    std::sort(found.begin(), found.end(), [](const Ordered& a, const Ordered& b) {
+      return a.level != b.level ? a.level < b.level : a.key < b.key;
     });
+    std::vector<int32_t> order;
+    order.reserve(found.size());
+    for (const Ordered& node : found) order.push_back(node.node);
     return order;
   }
 
@@ -163,9 +172,8 @@ class GraphMaker {
     graph_.nodes.push_back({node, begin, end});
   }
 
-  KeyNumbers numbers_;
   int32_t num_inputs_;
-  std::vector<int32_t> outputs_;
+  KeyNumbers& numbers_;
   std::vector<Link> links_;
   NeatGraph graph_;
 };
@@ -173,8 +181,9 @@ class GraphMaker {
 }  // namespace
 
 NeatGraph make_graph(NeatKind kind, const std::vector<NeatConnectionGene>& connections,
-                     const std::vector<int64_t>& inputs, const std::vector<int64_t>& outputs) {
-  GraphMaker maker(connections, inputs, outputs);
+                     const std::vector<int64_t>& inputs, const std::vector<int64_t>& outputs,
+                     KeyNumbers& numbers) {
+  GraphMaker maker(connections, kind == NeatKind::kFeedForward, inputs, outputs, numbers);
   switch (kind) {
     case NeatKind::kFeedForward:
       maker.feed_forward();

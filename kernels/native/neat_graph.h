@@ -20,7 +20,6 @@ struct NeatGraph {
     int32_t link_begin, link_end;
   };
 
-  std::vector<int64_t> key;     // by number
   std::vector<int32_t> output;  // numbers of the outputs
   std::vector<Node> nodes;      // in the order of evaluation
   std::vector<int32_t> link_source;
@@ -30,7 +29,10 @@ struct NeatGraph {
 // Numbers keys 0, 1, ... in the order of their first appearance, by open addressing.
 class KeyNumbers {
  public:
-  explicit KeyNumbers(size_t expected) { grow(2 * expected + 8); }
+  explicit KeyNumbers(size_t expected) {
+    keys_.reserve(expected);
+    grow(2 * expected + 8);
+  }
 
   int32_t operator()(int64_t key) {
     if (2 * (keys_.size() + 1) > slots_.size()) grow(2 * slots_.size());
@@ -68,7 +70,9 @@ class KeyNumbers {
   std::vector<int32_t> slots_;
 };
 
+// Numbers all keys on the way; `numbers` begins empty.
 NeatGraph make_graph(NeatKind kind, const std::vector<NeatConnectionGene>& connections,
-                     const std::vector<int64_t>& inputs, const std::vector<int64_t>& outputs);
+                     const std::vector<int64_t>& inputs, const std::vector<int64_t>& outputs,
+                     KeyNumbers& numbers);
 
 }  // namespace evonet

@@ -24,20 +24,19 @@ NeatNetwork::NeatNetwork(bool feed_forward, const NeatGenome& genome,
                          std::shared_ptr<NeatFunctions> functions)
     : num_inputs(static_cast<int32_t>(inputs.size())), functions(std::move(functions)) {
   const NeatKind kind = feed_forward ? NeatKind::kFeedForward : NeatKind::kRecurrent;
-  NeatGraph graph = make_graph(kind, genome.connections, inputs, outputs);
-  KeyNumbers places(genome.nodes.size());
-  for (const NeatNodeGene& gene : genome.nodes) places(gene.key);
+  KeyNumbers numbers(inputs.size() + genome.nodes.size());
+  NeatGraph graph = make_graph(kind, genome.connections, inputs, outputs, numbers);
+  key = numbers.keys();
+  std::vector<const NeatNodeGene*> gene_of(key.size() + genome.nodes.size());
+  for (const NeatNodeGene& gene : genome.nodes) gene_of[numbers(gene.key)] = &gene;
   nodes.reserve(graph.nodes.size());
   for (const NeatGraph::Node& found : graph.nodes) {
-    const int64_t wanted = graph.key[found.number];
-    const auto place = static_cast<size_t>(places(wanted));
-    if (place >= genome.nodes.size()) throw MissingNode(wanted);
-    const NeatNodeGene& gene = genome.nodes[place];
+    if (gene_of[found.number] == nullptr) throw MissingNode(key[found.number]);
+    const NeatNodeGene& gene = *gene_of[found.number];
     nodes.push_back({found.number, found.link_begin, found.link_end, gene.activation_place,
                      gene.aggregation_place, gene.activation, gene.aggregation, gene.bias,
                      gene.response, gene.time_constant});
   }
-  key = std::move(graph.key);
   output = std::move(graph.output);
   source = std::move(graph.link_source);
   weight = std::move(graph.link_weight);

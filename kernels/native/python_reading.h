@@ -27,7 +27,8 @@ class Names {
 };
 
 inline nb::object attribute(PyObject* object, PyObject* name) {
-  PyObject* found = PyObject_GetAttr(object, name);
+  const getattrofunc get = Py_TYPE(object)->tp_getattro;  // what PyObject_GetAttr calls, too
+  PyObject* found = get != nullptr ? get(object, name) : PyObject_GetAttr(object, name);
   if (found == nullptr) throw nb::python_error();
   return nb::steal(found);
 }
