@@ -28,7 +28,8 @@ from evonet import Population
 from evonet.backends.cpu import CpuBackend
 from evonet.backends.cuda.plan import Workload, candidate_plans, option_sets
 from evonet.functions import ACTIVATIONS, AGGREGATIONS, LOSSES
-from evonet.schedule import Schedule, build_schedule
+from evonet.kinds import Dynamics
+from evonet.schedule import FEEDFORWARD, Schedule, build_schedule
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
@@ -80,6 +81,16 @@ class Findings:
         return "\n".join(lines)
 
 
+# Half of the networks have no memory.
+DYNAMICS = (
+    *[FEEDFORWARD] * 4,
+    Dynamics.of("recurrent", steps=2),
+    Dynamics.of("recurrent", "same-step"),
+    Dynamics.of("ctrnn", time_step=0.3),
+    Dynamics.of("izhikevich", time_step=0.5, steps=3),
+)
+
+
 def random_schedule(rng: random.Random, count: int, dtype: Any) -> Schedule:
     """Compiles so many untidy networks that have their pins in common."""
     num_inputs, num_outputs = rng.choice((0, 1, 2, 3, 5, 17)), rng.randint(1, 4)
@@ -96,7 +107,7 @@ def random_schedule(rng: random.Random, count: int, dtype: Any) -> Schedule:
         for _ in range(count)
     ]
     population = Population.from_genes(num_inputs, num_outputs, genes, dtype)
-    return build_schedule(population, on_cycle="zero")
+    return build_schedule(population, rng.choice(DYNAMICS), on_cycle="zero")
 
 
 def large_schedule(rng: random.Random, dtype: Any) -> Schedule:

@@ -21,8 +21,9 @@ from evonet.backends.cuda.plan import Workload, candidate_plans, option_sets
 from evonet.backends.reference_loss import total_loss
 from evonet.functions import ACTIVATION_IDS, AGGREGATION_IDS, LOSSES
 from evonet.genome import Connection, Node
+from evonet.kinds import Dynamics
 from evonet.resources import resource_folder
-from evonet.schedule import Schedule, build_schedule
+from evonet.schedule import FEEDFORWARD, Schedule, build_schedule
 
 DTYPES = (np.float32, np.float64)
 MAPPINGS = ("levels", "samples")
@@ -40,7 +41,9 @@ def cpu(schedule: Schedule, x: np.ndarray) -> np.ndarray:
     return CpuBackend().forward(schedule, 1)(np.ascontiguousarray(x))
 
 
-def genes_of_all_kinds(dtype: Any, count: int = 24, most_hidden: int = 24) -> Schedule:
+def genes_of_all_kinds(
+    dtype: Any, count: int = 24, most_hidden: int = 24, dynamics: Dynamics = FEEDFORWARD
+) -> Schedule:
     rng = random.Random("kernels")
     genes = [
         verify_forward.random_genes(
@@ -48,7 +51,7 @@ def genes_of_all_kinds(dtype: Any, count: int = 24, most_hidden: int = 24) -> Sc
         )
         for _ in range(count)
     ]
-    return build_schedule(Population.from_genes(3, 2, genes, dtype), on_cycle="zero")
+    return build_schedule(Population.from_genes(3, 2, genes, dtype), dynamics, on_cycle="zero")
 
 
 def some_samples(*shape: int, dtype: Any) -> np.ndarray:
@@ -57,8 +60,8 @@ def some_samples(*shape: int, dtype: Any) -> np.ndarray:
 
 def test_every_option_set_gives_the_bits_of_the_cpu() -> None:
     seen = set()
-    for dtype in DTYPES:
-        schedule = genes_of_all_kinds(dtype)
+    for dtype, kind in itertools.product(DTYPES, ("feedforward", "ctrnn")):
+        schedule = genes_of_all_kinds(dtype, dynamics=Dynamics.of(kind))
         for num_samples, limits in itertools.product((1, 37, 130), (SMALL, TINY)):
             x = some_samples(num_samples, 3, dtype=dtype)
             expected = cpu(schedule, x)
