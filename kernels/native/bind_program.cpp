@@ -62,8 +62,8 @@ class Function {
                       const std::string& simd) const {
     if (joins_links()) throw nb::value_error("an aggregation is no activation");
     const auto count = static_cast<int64_t>(x.shape(0));
-    Buffer<T> y(count);
-    std::copy_n(x.data(), count, y.data.get());
+    Buffer<T> y(count + 64);
+    std::fill(std::copy_n(x.data(), count, y.data.get()), y.data.get() + count + 64, T(0));
     constexpr int64_t kMost = 512 / sizeof(T);
     for (int64_t i = 0; i < count; i += kMost) {
       find_isa(simd).kernels(T()).forward.activate_by(program(T()), y.data.get() + i,

@@ -51,7 +51,8 @@ struct ForwardKernels {
   // num_links values.
   void (*aggregate)(int id, const T* weights, const T* values, const int32_t* source,
                     int64_t num_links, T* scratch, T* out);
-  // An activation of one's own on up to 512 bytes of numbers, in place.
+  // An activation of one's own on up to 512 bytes of numbers, in place; the memory behind them must
+  // be readable up to a multiple of 64 bytes.
   void (*activate_by)(const Program<T>& program, T* numbers, int count);
   // An aggregation of one's own: values [slots, width] by source [count] -> out [width], for a
   // width of 1, 4, 8, 16, 32 or 64.

@@ -27,22 +27,23 @@ __attribute__((noinline)) void run_instructions(const Program<T>& program, int b
   using V = Vector<T, kWidth>;
   for (const Instruction* i = program.code + begin; i != program.code + end; ++i) {
     T* const to = registers.row[i->to];
-    const auto operand = [&](uint16_t at) {
-      return at < kFirstConstant ? registers.row[at]
-                                 : program.constants + (at - kFirstConstant) * Program<T>::kLanes;
+    struct Row {
+      const T* first;
+      int step;  // 0 for a constant
+
+      EVONET_METHOD V at(int n) const { return load<V>(first + n * step); }
     };
-    const auto step = [](uint16_t at) { return at < kFirstConstant ? 1 : 0; };
-    const T* const a = operand(i->a);
-    const T* const b = operand(i->b);
-    const T* const c = operand(i->c);
-    const int a_step = step(i->a), b_step = step(i->b), c_step = step(i->c);
+    const auto operand = [&](uint16_t at) {
+      if (at < kFirstConstant) return Row{registers.row[at], 1};
+      return Row{program.constants + (at - kFirstConstant) * Program<T>::kLanes, 0};
+    };
     const auto one = [&](auto apply) {
-      for (int n = 0; n < count; n += kWidth) store(to + n, apply(load<V>(a + n * a_step)));
+      const Row a = operand(i->a);
+      for (int n = 0; n < count; n += kWidth) store(to + n, apply(a.at(n)));
     };
     const auto two = [&](auto apply) {
-      for (int n = 0; n < count; n += kWidth) {
-        store(to + n, apply(load<V>(a + n * a_step), load<V>(b + n * b_step)));
-      }
+      const Row a = operand(i->a), b = operand(i->b);
+      for (int n = 0; n < count; n += kWidth) store(to + n, apply(a.at(n), b.at(n)));
     };
     const auto test = [&](auto holds) {
       two([&](V x, V y) { return holds(x, y) ? all<V>(T(1)) : V{}; });
@@ -123,25 +124,32 @@ __attribute__((noinline)) void run_instructions(const Program<T>& program, int b
       case OP_NE:
         test([](V x, V y) { return x != y; });
         break;
-      case OP_IF:
+      case OP_IF: {
+        const Row condition = operand(i->a), then = operand(i->b), other = operand(i->c);
         for (int n = 0; n < count; n += kWidth) {
-          const V then = load<V>(b + n * b_step), other = load<V>(c + n * c_step);
-          store(to + n, load<V>(a + n * a_step) != V{} ? then : other);
+          store(to + n, condition.at(n) != V{} ? then.at(n) : other.at(n));
         }
         break;
+      }
       default:
         break;
     }
   }
 }
 
-// An activation on count <= kRowLength numbers, in place.
+// An activation on count <= kRowLength numbers, in place. Up to a vector behind them is read, not
+// written.
 template <class T>
 __attribute__((noinline)) void activate_by(const Program<T>& program, T* numbers, int count) {
+  constexpr int kWidth = kVectorBytes / int{sizeof(T)};
+  using V = Vector<T, kWidth>;
   Registers<T> registers;
   T* const x = registers.row[0];
-  for (int n = 0; n < count; ++n) x[n] = numbers[n];
-  for (int n = count; n % (kVectorBytes / int{sizeof(T)}) != 0; ++n) x[n] = T(0);
+  if (count == 1) {
+    store(x, broadcast<V>(numbers[0]));  // a vector that was written as a number must wait for it
+  } else {
+    for (int n = 0; n < count; n += kWidth) store(x + n, load<V>(numbers + n));
+  }
   run_instructions(program, 0, program.bounds[0], registers, count);
   const T* const y = registers.row[program.result];
   for (int n = 0; n < count; ++n) numbers[n] = canonical(y[n]);
