@@ -45,6 +45,7 @@ def install_command(driver: int) -> str:
     return f"pip install 'evonet-gpu[{extra}]'"
 
 
+@functools.cache  # looking through all folders takes as long as compiling a small population
 def has_cupy() -> bool:
     """Tells whether CuPy is installed, without importing it."""
     return importlib.util.find_spec("cupy") is not None
