@@ -10,8 +10,10 @@ never used.
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import sys
+import tempfile
 from pathlib import Path
 
 import neat
@@ -59,7 +61,9 @@ def main() -> int:
     plugin = DropIn()
     folder = Path(sys.argv[1]).resolve()
     options = ["-q", "-p", "no:cacheprovider", f"--rootdir={folder}", "-c", "/dev/null"]
-    status = int(pytest.main([*options, *sys.argv[2:], str(folder)], plugins=[plugin]))
+    # The tests leave checkpoints and tables where they run.
+    with tempfile.TemporaryDirectory() as scratch, contextlib.chdir(scratch):
+        status = int(pytest.main([*options, *sys.argv[2:], str(folder)], plugins=[plugin]))
     print(f"neat-python {neat.__version__}: networks made by tests:", plugin.made)
     unused = [name for name, made in plugin.made.items() if made == 0]
     if unused and not sys.argv[2:]:
