@@ -15,15 +15,15 @@ from neat.ctrnn import CTRNN as NeatCTRNN  # noqa: N811
 from neat.ctrnn import CTRNNNodeEval
 
 from evonet.neat_genes import NeatConfig, NeatGenome
-from evonet.plugins.neat_python.compiled import CompiledNodes, Row, check_rows, compile_rows
+from evonet.plugins.neat_python.compiled import Row, check_rows, compile_rows
 from evonet.plugins.neat_python.installed import (
     ctrnn_rule,
     evaluates_orphans,
     network_engine,
     takes_time_constant,
 )
-from evonet.plugins.neat_python.node_values import NodeValues
 from evonet.plugins.neat_python.read_only import ReadOnlyList
+from evonet.plugins.neat_python.two_buffers import TwoBuffers
 
 
 class ReadOnlyEval(CTRNNNodeEval):  # type: ignore[misc]
@@ -38,7 +38,7 @@ class ReadOnlyEval(CTRNNNodeEval):  # type: ignore[misc]
         super().__setattr__(name, value)
 
 
-class CTRNN(CompiledNodes, NeatCTRNN):  # type: ignore[misc]
+class CTRNN(TwoBuffers, NeatCTRNN):  # type: ignore[misc]
     """neat-python's `CTRNN`, compiled.
 
     Attributes:
@@ -180,18 +180,6 @@ class CTRNN(CompiledNodes, NeatCTRNN):  # type: ignore[misc]
             values[node_key] = value
 
     @property
-    def active(self) -> int:
-        """Which of the two buffers the last step wrote."""
-        return self._plain_active if self._engine is None else int(self._engine.active)
-
-    @active.setter
-    def active(self, active: int) -> None:
-        if self._engine is None:
-            self._plain_active = active
-        else:
-            self._engine.active = active
-
-    @property
     def time_seconds(self) -> float:
         """How much time has passed."""
         return self._plain_time if self._engine is None else float(self._engine.time)
@@ -202,21 +190,6 @@ class CTRNN(CompiledNodes, NeatCTRNN):  # type: ignore[misc]
             self._plain_time = seconds
         else:
             self._engine.time = seconds
-
-    @property
-    def values(self) -> Any:
-        """What every node holds, by key, in both buffers."""
-        if self._engine is None:
-            return self._plain_values
-        return [NodeValues(self._engine, buffer, False) for buffer in (0, 1)]
-
-    @values.setter
-    def values(self, values: Any) -> None:
-        if self._engine is None:
-            self._plain_values = values
-        else:
-            for mine, given in zip(self.values, values, strict=True):
-                mine.update(given)
 
     def _evals(self, rows: list[Row]) -> Any:
         return {

@@ -21,6 +21,7 @@ from evonet.neat_genes import NeatConfig, NeatGenome, NeatGenomes
 from evonet.plugins.neat_python.compiled import CompiledNodes, check_rows, compile_rows
 from evonet.plugins.neat_python.installed import evaluates_orphans, network_engine
 from evonet.plugins.neat_python.node_values import NodeValues
+from evonet.plugins.neat_python.two_buffers import TwoBuffers
 
 
 class FeedForwardNetwork(CompiledNodes, NeatFeedForward):  # type: ignore[misc]
@@ -153,7 +154,7 @@ class FeedForwardNetwork(CompiledNodes, NeatFeedForward):  # type: ignore[misc]
         self.values = state["values"]
 
 
-class RecurrentNetwork(CompiledNodes, NeatRecurrent):  # type: ignore[misc]
+class RecurrentNetwork(TwoBuffers, NeatRecurrent):  # type: ignore[misc]
     """neat-python's `RecurrentNetwork`, compiled.
 
     Attributes:
@@ -224,33 +225,6 @@ class RecurrentNetwork(CompiledNodes, NeatRecurrent):  # type: ignore[misc]
             self._engine.begin(1)
         self._samples = None
         self._batch = None
-
-    @property
-    def active(self) -> int:
-        """Which of the two buffers the last step wrote."""
-        return self._plain_active if self._engine is None else int(self._engine.active)
-
-    @active.setter
-    def active(self, active: int) -> None:
-        if self._engine is None:
-            self._plain_active = active
-        else:
-            self._engine.active = active
-
-    @property
-    def values(self) -> Any:
-        """What every node holds, by key, in both buffers."""
-        if self._engine is None:
-            return self._plain_values
-        return [NodeValues(self._engine, buffer, False) for buffer in (0, 1)]
-
-    @values.setter
-    def values(self, values: Any) -> None:
-        if self._engine is None:
-            self._plain_values = values
-        else:
-            for mine, given in zip(self.values, values, strict=True):
-                mine.update(given)
 
     def activate_batch(self, x: npt.ArrayLike) -> npt.NDArray[np.float64]:
         """Takes one step with many samples, each with a memory of its own, until `reset`.
