@@ -11,9 +11,9 @@ EVONET_NAMESPACE_BEGIN
 // How networks with memory work through time; the arrays begin at the first node of a launch.
 template <class T>
 struct Memory {
-  int kind, num_states, num_parameters, steps;
+  int kind, num_states;
   T time_step;
-  const T* cell;  // [N, num_parameters]
+  const T* cell;  // [N, kParameters]
 };
 
 // Gives a node its first state; `own` is the column seen from the node.

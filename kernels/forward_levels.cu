@@ -28,22 +28,19 @@ __device__ __forceinline__ void team_barrier(int team_size) {
 #endif
 }
 
-extern "C" __global__ void __launch_bounds__(kMostThreads, kLeastBlocks)
-    forward_levels(int num_genomes, int num_inputs, int num_outputs, int shared_x, int num_samples,
-                   int team_size, int tile, long long team_values,
-                   const long long* __restrict__ unit_start,
-                   const long long* __restrict__ node_start,
-                   const long long* __restrict__ level_start, const int* __restrict__ level_end,
-                   const int* __restrict__ node_unit, const uint4* __restrict__ units,
-                   const int* __restrict__ output_slot, const REAL* __restrict__ x,
-                   REAL* __restrict__ y, REAL* scratch
+extern "C" __global__ void __launch_bounds__(kMostThreads, kLeastBlocks) forward_levels(
+    int num_genomes, int num_inputs, int num_outputs, int shared_x, int num_samples, int team_size,
+    int tile, long long team_values, const long long* __restrict__ unit_start,
+    const long long* __restrict__ node_start, const long long* __restrict__ level_start,
+    const int* __restrict__ level_end, const int* __restrict__ node_unit,
+    const uint4* __restrict__ units, const int* __restrict__ output_slot,
+    const REAL* __restrict__ x, REAL* __restrict__ y, REAL* scratch
 #if MEMORY
-                   ,
-                   int kind, int num_states, int num_parameters, int num_steps, REAL time_step,
-                   const REAL* __restrict__ cell, long long plane, const REAL* __restrict__ state,
-                   REAL* __restrict__ next_state
+    ,
+    int kind, int num_states, int num_steps, REAL time_step, const REAL* __restrict__ cell,
+    long long plane, const REAL* __restrict__ state, REAL* __restrict__ next_state
 #endif
-    ) {
+) {
   const int block_teams = blockDim.x / team_size, block_team = threadIdx.x / team_size;
   const int thread = threadIdx.x & (team_size - 1), sample = thread & (tile - 1);
   const int first = thread / tile, step = team_size / tile;  // over nodes, inputs, outputs
@@ -71,7 +68,7 @@ extern "C" __global__ void __launch_bounds__(kMostThreads, kLeastBlocks)
       first_slot.one(-i, 0) = inside ? in[i] : REAL(0);
     }
 #if MEMORY
-    const Memory<REAL> memory{kind, num_states, num_parameters, num_steps, time_step, cell};
+    const Memory<REAL> memory{kind, num_states, time_step, cell};
     const long long first_node = node_start[genome];
     const int num_nodes = int(node_start[genome + 1] - first_node);
     for (int node = first; node < num_nodes; node += step) {

@@ -56,9 +56,8 @@ extern "C" __global__ void __launch_bounds__(kMostThreads, kLeastBlocks)
 #if MEMORY
                     ,
                     const long long* __restrict__ node_start, int kind, int num_states,
-                    int num_parameters, int num_steps, REAL time_step,
-                    const REAL* __restrict__ cell, long long plane, const REAL* __restrict__ state,
-                    REAL* __restrict__ next_state
+                    int num_steps, REAL time_step, const REAL* __restrict__ cell, long long plane,
+                    const REAL* __restrict__ state, REAL* __restrict__ next_state
 #endif
     ) {
   __shared__ Errand errands[kMostThreads / 32];
@@ -105,7 +104,7 @@ extern "C" __global__ void __launch_bounds__(kMostThreads, kLeastBlocks)
     }
 
 #if MEMORY
-    const Memory<REAL> memory{kind, num_states, num_parameters, num_steps, time_step, cell};
+    const Memory<REAL> memory{kind, num_states, time_step, cell};
     const long long first_node = node_start[genome];
     const int num_nodes = int(node_start[genome + 1] - first_node);
     char* const first_own = own;

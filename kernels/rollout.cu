@@ -51,8 +51,8 @@ extern "C" __global__ void __launch_bounds__(kMostThreads, kLeastBlocks)
             REAL* __restrict__ returns, int* __restrict__ steps, REAL* scratch
 #if MEMORY
             ,
-            const long long* __restrict__ node_start, int kind, int num_states, int num_parameters,
-            int num_steps, REAL time_step, const REAL* __restrict__ cell
+            const long long* __restrict__ node_start, int kind, int num_states, int num_steps,
+            REAL time_step, const REAL* __restrict__ cell
 #endif
     ) {
 #if GLOBAL_VALUES
@@ -70,7 +70,7 @@ extern "C" __global__ void __launch_bounds__(kMostThreads, kLeastBlocks)
     const bool has_nodes = unit_start[genome] < unit_start[genome + 1];
     const int* const slots = output_slot + (long long)genome * Task::kNumOutputs;
 #if MEMORY
-    const Memory<REAL> memory{kind, num_states, num_parameters, num_steps, time_step, cell};
+    const Memory<REAL> memory{kind, num_states, time_step, cell};
     const long long first_node = node_start[genome];
     const int num_nodes = int(node_start[genome + 1] - first_node);
 #endif

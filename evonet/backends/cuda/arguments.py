@@ -62,7 +62,6 @@ def memory_arguments(schedule: Schedule, arrays: Mapping[str, Any]) -> tuple[Any
     return (
         np.int32(dynamics.kind_id),
         np.int32(dynamics.num_states),
-        np.int32(dynamics.num_parameters),
         np.int32(dynamics.steps),
         schedule.dtype.type(dynamics.time_step),
         arrays["cell"] if dynamics.num_parameters else np.intp(0),
