@@ -9,7 +9,7 @@ expected = sys.argv[1]
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
     import evonet
-    from evonet.resources import resource_folder
+    from evonet.installation import resource_folder
 
     population = evonet.Population.random(5, 3, 2, num_nodes=6, num_connections=12)
     networks = [evonet.compile(population) for _ in range(2)]
@@ -17,8 +17,8 @@ with warnings.catch_warnings(record=True) as caught:
 assert networks[0].backend == expected, networks[0].backend
 assert networks[0](np.ones((4, 3))).shape == (5, 4, 2)
 assert "site-packages" in evonet.__file__, evonet.__file__
-assert (resource_folder("kernels") / "activations.h").is_file()
-assert (resource_folder("kernels") / "forward_levels.cu").is_file()
+assert (resource_folder("kernels") / "nodes" / "activations.h").is_file()
+assert (resource_folder("kernels") / "cuda" / "forward_levels.cu").is_file()
 assert (resource_folder("configs") / "forward.toml").is_file()
 said = [str(w.message) for w in caught if "compiled extension" in str(w.message)]
 assert len(said) == (expected == "reference"), said

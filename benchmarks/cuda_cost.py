@@ -1,6 +1,6 @@
 """Tables of what the CUDA kernels need: registers, instructions, and what a model makes of them.
 
-    python benchmarks/cuda_cost.py [--write docs/gpu.md]
+    python -m benchmarks.cuda_cost [--write docs/gpu.md]
 
 Everything but the model is read off the machine code that NVRTC makes, so no GPU is needed: pip
 install '.[cuda13]' nvidia-cuda-nvdisasm. --write replaces the tables between the marks of a page.
@@ -14,16 +14,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import sass
-
 import evonet
+from benchmarks import sass
 from evonet.backends.cuda.compiler import nvrtc_version
 from evonet.backends.cuda.layout import packed_nbytes
 from evonet.backends.cuda.plan import LaunchPlan, option_sets, plan_forward
 from evonet.backends.cuda.price import resident_blocks
 from evonet.backends.cuda.workload import DeviceLimits, Workload
-from evonet.controls import CONTROLS
-from evonet.schedule import build_schedule
+from evonet.definitions.controls import CONTROLS
+from evonet.schedule.schedule import build_schedule
 
 BEGIN, END = "<!-- kernel tables: begin -->", "<!-- kernel tables: end -->"
 ARCHS = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
@@ -66,7 +65,7 @@ WORKLOADS = (
 
 def tables() -> Iterator[str]:
     """All tables, as lines of Markdown."""
-    yield f"Made by `python benchmarks/cuda_cost.py` with NVRTC {nvrtc_version()}."
+    yield f"Made by `python -m benchmarks.cuda_cost` with NVRTC {nvrtc_version()}."
     yield ""
     yield from kernel_table()
     yield ""
@@ -106,7 +105,7 @@ def describe(defines: dict[str, Any]) -> str:
     if defines.get("GLOBAL_VALUES"):
         words.append("values in global memory")
     if "LOSS" in defines:
-        words.append(evonet.functions.LOSSES[defines["LOSS"]].name)
+        words.append(evonet.functions.registry.LOSSES[defines["LOSS"]].name)
     return ", ".join(words)
 
 

@@ -1,6 +1,6 @@
 """Functions of one's own beside built-in ones, in the same networks, in one run.
 
-    python benchmarks/expressions.py [--rounds 7] [--threads 1]
+    python -m benchmarks.expressions [--rounds 7] [--threads 1]
 
 Networks are equal but for the function. Each round times both alternately, so that both meet the
 same weather on a shared machine; the table shows the median rates and their ratio. The exit code is

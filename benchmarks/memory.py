@@ -1,6 +1,6 @@
 """Rates of networks with memory beside neat-python's, interleaved in one run.
 
-    python benchmarks/memory.py
+    python -m benchmarks.memory
 
 50 nodes, 200 connections, 32 samples. neat-python has one state per network object, so each of its
 networks exists 32 times there; making them is not counted.
@@ -16,9 +16,9 @@ from typing import Any
 import neat
 import neat.ctrnn
 import numpy as np
-from verify_forward import neat_config
 
 import evonet
+from tests.campaigns.forward import neat_config
 
 GENOMES, INPUTS, OUTPUTS, SAMPLES = 1000, 10, 5, 32
 THEIR_GENOMES = 4

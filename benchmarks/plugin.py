@@ -1,6 +1,6 @@
 """What the neat-python plugin saves, beside neat-python itself, in one run.
 
-    python benchmarks/plugin.py [--rounds 5] [--genomes 1000] [--skip loop]
+    python -m benchmarks.plugin [--rounds 5] [--genomes 1000] [--skip loop]
 
 `evaluation`: a population of genomes as neat-python holds them, scored on samples. Everything
 counts, from gene objects to `genome.fitness`; the phases of `BatchEvaluator` are shown apart.
@@ -32,10 +32,10 @@ import numpy as np
 import evonet
 from evonet.bench.generation import workload
 from evonet.bench.peers.neat_python import NeatPythonRun
+from evonet.installation import resource_folder
 from evonet.plugins.neat_python import BatchEvaluator, FeedForwardNetwork, evolve
 from evonet.plugins.neat_python.compiling import compile_genomes
 from evonet.plugins.neat_python.exact import subtract_squares
-from evonet.resources import resource_folder
 
 INI = resource_folder("configs") / "forward-neat.ini"
 SIZE = {"num_inputs": 8, "num_outputs": 4, "num_nodes": 50, "num_connections": 200}

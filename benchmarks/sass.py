@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 
 from evonet.backends.cuda import compiler
-from evonet.functions import ACTIVATION_IDS
+from evonet.functions.registry import ACTIVATION_IDS
 
 # Products that an instruction adds up; a FFMA2 of newer architectures does two, and float64 adds
 # after multiplying.
@@ -22,7 +22,7 @@ PRODUCTS = {"FFMA": 1, "FFMA2": 2, "DADD": 1}
 
 
 ACTIVATION_KERNEL = """
-#include "activations.h"
+#include "nodes/activations.h"
 extern "C" __global__ void alone(const REAL* x, REAL* y) {
   REAL z[4];
   for (int k = 0; k < 4; ++k) z[k] = x[4 * threadIdx.x + k];
@@ -92,7 +92,7 @@ def activation_costs(arch: str, real: str) -> dict[str, float]:
     for name in ("identity", *(n for n in ACTIVATION_IDS if n != "identity")):
         source = ACTIVATION_KERNEL.replace("NAME", name)
         headers = compiler.kernel_sources("forward_samples", {})
-        del headers["forward_samples.cu"]
+        del headers["cuda/forward_samples.cu"]
         code, _ = disassemble(
             compiler.compile_sources(source, name, headers, {"REAL": real}, arch).cubin
         )

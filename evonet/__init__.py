@@ -24,8 +24,6 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from evonet.analysis import Analysis
-    from evonet.champion import load_champion, read_champion, save_champion
     from evonet.config import Config
     from evonet.errors import (
         BackendError,
@@ -48,30 +46,32 @@ if TYPE_CHECKING:
     )
     from evonet.evolution.callbacks import CheckpointSaver, MetricsWriter, Progress
     from evonet.evolution.hooks import Callback, Result
-    from evonet.evolution.loop import evolve
-    from evonet.evolution.neat import NEAT, Best
+    from evonet.evolution.neat.neat import NEAT, Best
     from evonet.evolution.record import GenerationRecord
     from evonet.evolution.tensorboard import TensorBoardWriter
-    from evonet.functions import (
+    from evonet.functions.registry import (
         register_activation,
         register_aggregation,
         unregister_activation,
         unregister_aggregation,
     )
-    from evonet.genome import Genome
+    from evonet.genes.genome import Genome
+    from evonet.genes.population import Population
     from evonet.network import Network, compile
-    from evonet.population import Population
-    from evonet.run.folder import RunFolder
-    from evonet.run.start import resume_run, start_run
-    from evonet.schedule import Schedule, build_schedule
+    from evonet.runs.champion import load_champion, read_champion, save_champion
+    from evonet.runs.folder import RunFolder
+    from evonet.runs.loop import evolve
+    from evonet.runs.start import resume_run, start_run
+    from evonet.schedule.analysis import Analysis
+    from evonet.schedule.schedule import Schedule, build_schedule
 
 __version__ = "0.1.0"
 
 # Where each public name lives; it is imported when it is first asked for.
 _HOME = {
-    "Analysis": "analysis",
+    "Analysis": "schedule.analysis",
     "BackendError": "errors",
-    "Best": "evolution.neat",
+    "Best": "evolution.neat.neat",
     "Callback": "evolution.hooks",
     "CheckpointError": "errors",
     "CheckpointSaver": "evolution.callbacks",
@@ -87,33 +87,33 @@ _HOME = {
     "FileFormatError": "errors",
     "FitnessError": "errors",
     "GenerationRecord": "evolution.record",
-    "Genome": "genome",
+    "Genome": "genes.genome",
     "GenomeError": "errors",
     "MetricsWriter": "evolution.callbacks",
-    "NEAT": "evolution.neat",
+    "NEAT": "evolution.neat.neat",
     "Network": "network",
     "OptionError": "errors",
-    "Population": "population",
+    "Population": "genes.population",
     "Progress": "evolution.callbacks",
     "Result": "evolution.hooks",
-    "RunFolder": "run.folder",
+    "RunFolder": "runs.folder",
     "RunFolderError": "errors",
-    "Schedule": "schedule",
+    "Schedule": "schedule.schedule",
     "ShapeError": "errors",
     "TensorBoardWriter": "evolution.tensorboard",
     "UnknownFunctionError": "errors",
-    "build_schedule": "schedule",
+    "build_schedule": "schedule.schedule",
     "compile": "network",
-    "evolve": "evolution.loop",
-    "load_champion": "champion",
-    "read_champion": "champion",
-    "register_activation": "functions",
-    "register_aggregation": "functions",
-    "resume_run": "run.start",
-    "save_champion": "champion",
-    "start_run": "run.start",
-    "unregister_activation": "functions",
-    "unregister_aggregation": "functions",
+    "evolve": "runs.loop",
+    "load_champion": "runs.champion",
+    "read_champion": "runs.champion",
+    "register_activation": "functions.registry",
+    "register_aggregation": "functions.registry",
+    "resume_run": "runs.start",
+    "save_champion": "runs.champion",
+    "start_run": "runs.start",
+    "unregister_activation": "functions.registry",
+    "unregister_aggregation": "functions.registry",
 }
 
 __all__ = [

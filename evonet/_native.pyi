@@ -3,8 +3,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evonet.population import Population
-from evonet.schedule import Schedule
+from evonet.genes.population import Population
+from evonet.schedule.schedule import Schedule
 
 def simd_levels() -> list[str]: ...
 def available_threads() -> int: ...

@@ -11,12 +11,12 @@ import numpy.typing as npt
 from evonet.backends import MAPPINGS, DeviceForward, Loss, Mapping, resolve_backend
 from evonet.backends.base import Episodes, Forward, Rollout, Steps
 from evonet.backends.device_arrays import is_on_gpu
-from evonet.controls import find_control
+from evonet.definitions.controls import find_control
+from evonet.definitions.dynamics import Dynamics, KindName, Propagation
 from evonet.errors import OptionError, ShapeError, check_option
-from evonet.functions import LOSS_IDS
-from evonet.kinds import Dynamics, KindName, Propagation
-from evonet.population import Population
-from evonet.schedule import OnCycle, Schedule, check_threads
+from evonet.functions.registry import LOSS_IDS
+from evonet.genes.population import Population
+from evonet.schedule.schedule import OnCycle, Schedule, check_threads
 
 Losses = npt.NDArray[np.float64]
 
@@ -66,7 +66,7 @@ class Network:
 
     @property
     def kind(self) -> KindName:
-        """What nodes remember; one of `evonet.kinds.KINDS`."""
+        """What nodes remember; one of `evonet.definitions.dynamics.KINDS`."""
         return self.schedule.dynamics.kind
 
     @property
@@ -216,7 +216,7 @@ class Network:
         """Lets every network act in a control task for whole episodes, without a word of Python.
 
         Args:
-            control: The task, one of `evonet.controls.CONTROLS`.
+            control: The task, one of `evonet.definitions.controls.CONTROLS`.
             episodes: E, how many each genome plays. All genomes play the same ones.
             seed: Decides how episodes begin, together with their numbers.
             first_episode: Number of the first; others of the same seed are other episodes.

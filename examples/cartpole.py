@@ -6,7 +6,7 @@ python examples/cartpole.py [seed]
 import sys
 
 import evonet
-from evonet.resources import resource_folder
+from evonet.installation import resource_folder
 from evonet.tasks import task_from_config
 
 seed = int(sys.argv[1]) if len(sys.argv) > 1 else 1

@@ -9,7 +9,7 @@ python examples/double_pole_no_velocities.py [seed]
 import sys
 
 import evonet
-from evonet.resources import resource_folder
+from evonet.installation import resource_folder
 from evonet.tasks import task_from_config
 
 seed = int(sys.argv[1]) if len(sys.argv) > 1 else 1

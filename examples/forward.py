@@ -8,7 +8,7 @@ import time
 import numpy as np
 
 import evonet
-from evonet.resources import resource_folder
+from evonet.installation import resource_folder
 
 NUM_GENOMES, NUM_SAMPLES, NUM_INPUTS, NUM_OUTPUTS = 1000, 32, 8, 4
 

@@ -8,8 +8,8 @@ import time
 
 import neat
 
+from evonet.installation import resource_folder
 from evonet.plugins.neat_python import BatchEvaluator, FeedForwardNetwork, evolve
-from evonet.resources import resource_folder
 
 CONFIG = resource_folder("configs") / "xor-neat.ini"
 X = [(0.0, 0.0), (0.0, 1.0), (1.0, 0.0), (1.0, 1.0)]

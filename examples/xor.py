@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 import evonet
-from evonet.resources import resource_folder
+from evonet.installation import resource_folder
 from evonet.tasks import xor
 
 seed = int(sys.argv[1]) if len(sys.argv) > 1 else 1

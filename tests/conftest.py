@@ -1,16 +1,12 @@
-"""Makes the campaigns in benchmarks/ importable, lends imaginary GPUs, and finds real ones."""
+"""Lends imaginary GPUs, and finds real ones."""
 
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "benchmarks"))
 
 # What "auto" means must not depend on the machine that runs the tests.
 os.environ["EVONET_BACKEND"] = "cpu"
@@ -39,7 +35,7 @@ def imaginary_gpus(
     monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
 ) -> Callable[..., Any]:
     """Lends GPUs that the SIMT runner imitates: imaginary_gpus(num_devices=2) -> Machine."""
-    import cupy_stand_in
+    from tests import cupy_stand_in
 
     def lend(**options: Any) -> cupy_stand_in.Machine:
         cache = tmp_path_factory.mktemp("cubins")

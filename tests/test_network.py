@@ -10,14 +10,11 @@ import subprocess
 import sys
 import textwrap
 import threading
-from pathlib import Path
 from typing import Any
 
 import neat
 import numpy as np
 import pytest
-import strategies
-import verify_forward
 from hypothesis import given, settings
 
 import evonet
@@ -31,9 +28,11 @@ from evonet import (
     ShapeError,
 )
 from evonet.backends import resolve_backend
-from evonet.functions import ACTIVATIONS, AGGREGATIONS
-from evonet.native import require_native
-from evonet.schedule import build_schedule
+from evonet.functions.registry import ACTIVATIONS, AGGREGATIONS
+from evonet.installation import require_native
+from evonet.schedule.schedule import build_schedule
+from tests.campaigns import forward as verify_forward
+from tests.support import strategies
 
 LEVELS = tuple(require_native().simd_levels())
 DTYPES = (np.float32, np.float64)
@@ -256,8 +255,8 @@ def test_a_node_may_read_600011_links(aggregation: str, samples: int) -> None:
         node_key=np.array([0]),
         bias=np.zeros(1),
         response=np.ones(1),
-        activation=np.array([evonet.functions.activation_id("identity")], np.uint8),
-        aggregation=np.array([evonet.functions.aggregation_id(aggregation)], np.uint8),
+        activation=np.array([evonet.functions.registry.activation_id("identity")], np.uint8),
+        aggregation=np.array([evonet.functions.registry.aggregation_id(aggregation)], np.uint8),
         time_constant=np.ones(1),
         conn_start=np.array([0, count]),
         innovation=np.arange(count),
@@ -597,7 +596,7 @@ def test_an_instruction_set_that_does_not_exist_is_refused(
 def test_without_the_extension_the_compiled_backend_says_how_to_get_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("evonet.native._find", lambda: None)
+    monkeypatch.setattr("evonet.installation._find", lambda: None)
     with pytest.raises(BackendError, match='backend="cpu" needs the compiled extension'):
         small_network(backend="cpu")
 
@@ -702,8 +701,8 @@ INTERRUPT = """
     import os, signal, threading, time
     import numpy as np
     import evonet
-    from evonet.native import require_native
-    from evonet.schedule import build_schedule
+    from evonet.installation import require_native
+    from evonet.schedule.schedule import build_schedule
 
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it
 
@@ -828,10 +827,9 @@ def test_signal_handlers_run_during_a_call_and_may_let_it_finish(setup: str) -> 
 
 
 def test_the_campaign_script_tells_its_result_and_exit_code() -> None:
-    script = Path(verify_forward.__file__)
     for campaign in ("bits", "neat"):
         done = subprocess.run(
-            [sys.executable, str(script), campaign, "--networks", "12"],
+            [sys.executable, "-m", verify_forward.__name__, campaign, "--networks", "12"],
             capture_output=True,
             text=True,
             timeout=120,

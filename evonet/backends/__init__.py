@@ -13,7 +13,7 @@ import warnings
 
 from evonet.backends.base import MAPPINGS, Backend, DeviceForward, Forward, Loss, Mapping
 from evonet.errors import DeviceError, check_option
-from evonet.native import load_native
+from evonet.installation import load_native
 
 NAMES = ("cuda", "cpu", "reference")
 
@@ -58,7 +58,7 @@ def resolve_backend(name: str) -> Backend:
         from evonet.backends.cpu import CpuBackend
 
         return CpuBackend()
-    from evonet.backends.reference import ReferenceBackend
+    from evonet.backends.reference.backend import ReferenceBackend
 
     return ReferenceBackend()
 

@@ -11,9 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
-    from evonet.kinds import Dynamics
-    from evonet.population import Population
-    from evonet.schedule import OnCycle, Schedule
+    from evonet.definitions.dynamics import Dynamics
+    from evonet.genes.population import Population
+    from evonet.schedule.schedule import OnCycle, Schedule
 
 Mapping: TypeAlias = Literal["auto", "levels", "samples"]
 """How work is laid out over the threads of a GPU."""
@@ -76,7 +76,7 @@ class Episodes:
     """Which episodes of a control task to play.
 
     Attributes:
-        control: Name of the task, one of `evonet.controls.CONTROLS`.
+        control: Name of the task, one of `evonet.definitions.controls.CONTROLS`.
         count: E, how many each genome plays.
         max_steps: Where an episode is cut.
         seed: 0 to 2^64 - 1; an episode begins as its number and the seed say, for every genome.
@@ -112,7 +112,7 @@ class Backend(Protocol):
     def build_schedule(
         self, population: Population, dynamics: Dynamics, on_cycle: OnCycle, threads: int
     ) -> Schedule:
-        """Compiles a population; see `evonet.schedule.build_schedule`."""
+        """Compiles a population; see `evonet.schedule.schedule.build_schedule`."""
 
     def forward(self, schedule: Schedule, threads: int, mapping: Mapping = "auto") -> Forward:
         """Prepares the feed-forward pass of a schedule.

@@ -9,18 +9,18 @@ import numpy as np
 import numpy.typing as npt
 
 from evonet.backends.base import Rollout
+from evonet.backends.custom_functions import define_natively
 from evonet.backends.host_state import HostSteps
-from evonet.backends.own_functions import define_natively
-from evonet.controls import CONTROL_IDS
+from evonet.definitions.controls import CONTROL_IDS
 from evonet.errors import check_option
-from evonet.native import require_native
-from evonet.schedule import build_schedule
+from evonet.installation import require_native
+from evonet.schedule.schedule import build_schedule
 
 if TYPE_CHECKING:
     from evonet.backends.base import Episodes, Forward, Loss, Mapping, Steps
-    from evonet.kinds import Dynamics
-    from evonet.population import Population
-    from evonet.schedule import OnCycle, Schedule
+    from evonet.definitions.dynamics import Dynamics
+    from evonet.genes.population import Population
+    from evonet.schedule.schedule import OnCycle, Schedule
 
 
 class CpuBackend:
@@ -53,7 +53,7 @@ class CpuBackend:
     def build_schedule(
         self, population: Population, dynamics: Dynamics, on_cycle: OnCycle, threads: int
     ) -> Schedule:
-        """Compiles genomes in parallel; see `evonet.schedule.build_schedule`."""
+        """Compiles genomes in parallel; see `evonet.schedule.schedule.build_schedule`."""
         return build_schedule(population, dynamics, on_cycle=on_cycle, threads=threads, native=True)
 
     def forward(self, schedule: Schedule, threads: int, mapping: Mapping = "auto") -> Forward:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from evonet.cells import first_state
+from evonet.schedule.cells import first_state
 
 if TYPE_CHECKING:
-    from evonet.schedule import Schedule
+    from evonet.schedule.schedule import Schedule
 
 Array: TypeAlias = npt.NDArray[Any]
 

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from evonet.atomic_file import open_atomic
 from evonet.bench.charts import alone, bars_height, draw_bars, draw_growth, growth_height
 from evonet.bench.claims import check_claims, claims_table
 from evonet.bench.result import Bench
@@ -18,6 +17,7 @@ from evonet.bench.suites import SUITES
 from evonet.bench.tables import as_markdown, comparison_table, growth_table, limits_table
 from evonet.bench.terminal import about
 from evonet.errors import FileFormatError
+from evonet.files.atomic import open_atomic
 
 # Plots of comparisons; all growths have one.
 PLOTTED: Final = (

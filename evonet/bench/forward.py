@@ -11,12 +11,12 @@ import numpy as np
 
 from evonet.bench.comparison import Comparison, Findings, Settings, Work
 from evonet.bench.timing import Contender, take_turns
+from evonet.genes.population import Population
+from evonet.installation import resource_folder
+from evonet.messages import counted
 from evonet.network import Network
 from evonet.network import compile as compile_network
-from evonet.population import Population
-from evonet.resources import resource_folder
-from evonet.schedule import build_schedule
-from evonet.wording import counted
+from evonet.schedule.schedule import build_schedule
 
 COMMAND = "evonet bench forward"
 # neat-python gets some of the genomes and samples, enough to be timed, and is scaled. A network

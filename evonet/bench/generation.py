@@ -14,9 +14,9 @@ from evonet.bench.timing import Contender, take_turns
 from evonet.config import Config
 from evonet.evolution import NEAT
 from evonet.evolution.record import Seconds, describe_generation
+from evonet.installation import resource_folder
 from evonet.network import compile as compile_network
-from evonet.resources import resource_folder
-from evonet.schedule import build_schedule
+from evonet.schedule.schedule import build_schedule
 from evonet.tasks import Supervised, xor
 
 COMMAND = "evonet bench generation"

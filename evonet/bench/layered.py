@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from evonet.functions import activation_id, aggregation_id
-from evonet.population import Population
+from evonet.functions.registry import activation_id, aggregation_id
+from evonet.genes.population import Population
 
 
 def layered_population(num_genomes: int, depth: int, num_hidden: int) -> Population:

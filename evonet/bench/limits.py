@@ -14,7 +14,7 @@ import numpy as np
 
 from evonet import __version__
 from evonet.backends.cpu import CpuBackend
-from evonet.native import require_native
+from evonet.installation import require_native
 
 # Small enough for every first-level cache; with a turn so long that starting threads is nothing.
 L1_BYTES: Final = 16 << 10

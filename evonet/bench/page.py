@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 
-from evonet.atomic_file import open_atomic
 from evonet.bench.charts import bar_length, draw_growth
 from evonet.bench.claims import check_claims, claims_table
 from evonet.bench.comparison import Comparison
@@ -22,6 +21,7 @@ from evonet.bench.tables import (
 )
 from evonet.bench.terminal import about
 from evonet.bench.timing import Entry
+from evonet.files.atomic import open_atomic
 from evonet.report.markup import items, text
 from evonet.report.page import ASSETS
 

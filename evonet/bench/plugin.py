@@ -15,9 +15,9 @@ import numpy as np
 from evonet.bench.comparison import Comparison, Findings, Settings, Work
 from evonet.bench.generation import workload
 from evonet.bench.timing import Contender, take_turns
+from evonet.genes.population import Population
 from evonet.network import compile as compile_network
-from evonet.population import Population
-from evonet.schedule import build_schedule
+from evonet.schedule.schedule import build_schedule
 
 COMMAND = "evonet bench plugin"
 MODULE = "evonet.plugins.neat_python"

@@ -6,16 +6,16 @@ from collections.abc import Callable
 
 import numpy as np
 
-from evonet.backends.reference_control import reset
+from evonet.backends.reference.control import reset
 from evonet.bench.comparison import Comparison, Findings, Settings, Work
 from evonet.bench.timing import Contender, take_turns
 from evonet.config import Config
-from evonet.controls import find_control
-from evonet.evolution.loop import evolve
+from evonet.definitions.controls import find_control
+from evonet.genes.population import Population
+from evonet.installation import resource_folder
 from evonet.network import Network
 from evonet.network import compile as compile_network
-from evonet.population import Population
-from evonet.resources import resource_folder
+from evonet.runs.loop import evolve
 from evonet.tasks import Control
 
 COMMAND = "evonet bench rollout"

@@ -6,18 +6,18 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from evonet.backends.genetics import NativeEngine
 from evonet.bench.comparison import Findings, Settings
 from evonet.bench.generation import EvonetRun
 from evonet.bench.growth import Growth, GrowthLine
 from evonet.bench.layered import layered_population
 from evonet.bench.timing import Contender, Timing, take_turns
 from evonet.config import Config
-from evonet.evolution.engine import NativeEngine
-from evonet.evolution.rules import distance_rules, genome_rules
+from evonet.genes.population import Population
+from evonet.genes.rules import distance_rules, genome_rules
+from evonet.installation import resource_folder
 from evonet.network import compile as compile_network
-from evonet.population import Population
-from evonet.resources import resource_folder
-from evonet.schedule import build_schedule
+from evonet.schedule.schedule import build_schedule
 from evonet.tasks import xor
 
 COMMAND = "evonet bench scaling"

@@ -10,7 +10,7 @@ from typing import Final
 from evonet.bench.comparison import Findings, Settings
 from evonet.bench.limits import Limits, describe_machine
 from evonet.bench.result import Bench
-from evonet.native import require_native
+from evonet.installation import require_native
 
 # Each lives in a module of its name and is called run_NAME.
 SUITES: Final = {

@@ -45,7 +45,7 @@ def command(
     from evonet.bench.peers.installed import Peers
     from evonet.bench.suites import run_suites
     from evonet.bench.terminal import closing_text, findings_text
-    from evonet.native import require_native
+    from evonet.installation import require_native
 
     if quick and write is not None:
         raise click.UsageError("--write wants figures that say something: leave out --quick.")
@@ -91,10 +91,10 @@ def _write(bench: object, json: Path | None, html: Path | None, page: Path | Non
     """
     from json import dumps
 
-    from evonet.atomic_file import open_atomic
     from evonet.bench.document import write_document
     from evonet.bench.page import write_page
     from evonet.bench.result import Bench
+    from evonet.files.atomic import open_atomic
 
     assert isinstance(bench, Bench)
     written = []

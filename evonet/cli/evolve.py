@@ -55,8 +55,8 @@ def command(
     from evonet.cli.settings import find_settings
     from evonet.cli.watch import Watch
     from evonet.evolution.hooks import Result
-    from evonet.run import RunFolder, start_run
-    from evonet.run.folder import next_folder
+    from evonet.runs import RunFolder, start_run
+    from evonet.runs.folder import next_folder
 
     settings = find_settings(
         task_or_config,

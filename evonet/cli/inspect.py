@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from evonet.kinds import KINDS
-from evonet.wording import counted
+from evonet.definitions.dynamics import KINDS
+from evonet.messages import counted
 
 if TYPE_CHECKING:
-    from evonet.champion import Champion
-    from evonet.kinds import Dynamics
+    from evonet.definitions.dynamics import Dynamics
     from evonet.report.layout import Layout
+    from evonet.runs.champion import Champion
 
 BEFORE: Final = "′"  # behind a value of the step before
 
@@ -27,14 +27,14 @@ def command(champion: Path, svg: Path | None) -> None:
     Work is the time of one processor and span that of infinitely many, both in steps of one link
     or one activation; work / span is the most that processors can gain.
     """
-    from evonet.atomic_file import open_atomic
-    from evonet.champion import read_champion
     from evonet.errors import RunFolderError
+    from evonet.files.atomic import open_atomic
     from evonet.report.layout import lay_out
     from evonet.report.names import pin_names
     from evonet.report.network import draw_network
     from evonet.report.terminal import draw_in_terminal
-    from evonet.run import RunFolder
+    from evonet.runs import RunFolder
+    from evonet.runs.champion import read_champion
 
     path = champion
     if champion.is_dir():
@@ -113,7 +113,7 @@ def _list_nodes(layout: Layout, names: dict[int, str]) -> None:
 
 def _list_functions(champion: Champion) -> None:
     """Says what functions of one's own compute."""
-    from evonet.functions import ACTIVATION_TABLE, AGGREGATION_TABLE
+    from evonet.functions.registry import ACTIVATION_TABLE, AGGREGATION_TABLE
 
     population = champion.population
     for functions, ids in (
@@ -125,7 +125,7 @@ def _list_functions(champion: Champion) -> None:
 
 
 def _analyse(champion: Champion, names: dict[int, str]) -> None:
-    from evonet.schedule import build_schedule
+    from evonet.schedule.schedule import build_schedule
 
     analysis = build_schedule(champion.population, champion.dynamics).analyze()
     work, span = int(analysis.work[0]), int(analysis.span[0])

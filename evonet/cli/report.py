@@ -16,7 +16,7 @@ def command(run: Path) -> None:
     interrupted.
     """
     from evonet.report import write_report
-    from evonet.run import RunFolder
+    from evonet.runs import RunFolder
 
     home = RunFolder(run)
     write_report(home)

@@ -35,7 +35,7 @@ def command(
     from evonet.cli.watch import Watch
     from evonet.config import Config
     from evonet.errors import CheckpointError
-    from evonet.run import RunFolder, resume_run
+    from evonet.runs import RunFolder, resume_run
     from evonet.tasks import task_from_config
 
     home = RunFolder(run)

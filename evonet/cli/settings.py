@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 from evonet.config import Config
 from evonet.errors import ConfigError, ConfigFault, RunFolderError
-from evonet.resources import resource_folder
-from evonet.run import RunFolder
+from evonet.installation import resource_folder
+from evonet.runs import RunFolder
 from evonet.tasks import TASKS, Task, task_from_config
 from evonet.tasks.registry import find_task
 

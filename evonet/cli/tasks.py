@@ -12,8 +12,8 @@ def command(name: str | None) -> None:
 
     Options of a task stand in the [task] table of a config.
     """
-    from evonet.config.messages import show
-    from evonet.resources import resource_folder
+    from evonet.installation import resource_folder
+    from evonet.messages import show
     from evonet.tasks.registry import TASKS, find_task
 
     if name is None:

@@ -18,7 +18,7 @@ from evonet.config import Config
 from evonet.config.config import TABLES
 from evonet.config.schema import Part
 from evonet.config.toml import write
-from evonet.resources import resource_folder
+from evonet.installation import resource_folder
 from evonet.tasks.registry import RegisteredTask
 
 # What stands for an option or a setting without a default.

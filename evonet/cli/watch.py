@@ -15,14 +15,14 @@ from evonet.errors import EvonetError, RunFolderError
 from evonet.evolution.callbacks import Progress
 from evonet.evolution.hooks import Callback, Result, Run
 from evonet.evolution.profile import Profile
+from evonet.messages import counted
 from evonet.network import compile as compile_network
-from evonet.run.folder import RunFolder
+from evonet.runs.folder import RunFolder
 from evonet.tasks import Supervised, Task
-from evonet.wording import counted
 
 if TYPE_CHECKING:
-    from evonet.evolution.neat import NEAT
-    from evonet.population import Population
+    from evonet.evolution.neat.neat import NEAT
+    from evonet.genes.population import Population
 
 # What the system says when a disk or a folder takes nothing more.
 UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO)
@@ -176,7 +176,7 @@ class Watch:
         """Says where the time went, if somebody wants to know."""
         if self._profile is None or self._profile.generations == 0:
             return
-        from evonet.native import load_native
+        from evonet.installation import load_native
 
         assert self._begun.run is not None
         native = load_native()

@@ -11,11 +11,10 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final, Literal
 
 from evonet.config.connection import InitialConnection
+from evonet.config.custom_functions import freeze_functions, registered, written_out
 from evonet.config.draft import Draft, draft_tables
 from evonet.config.file import read_text, tell_format
 from evonet.config.ini import draft_ini
-from evonet.config.messages import printable
-from evonet.config.own_functions import freeze_functions, registered, written_out
 from evonet.config.parts import (
     Genome,
     Neat,
@@ -30,8 +29,9 @@ from evonet.config.schema import Part, build, check, conflicts, flatten, setting
 from evonet.config.task import Table, thaw
 from evonet.config.task_defaults import task_defaults
 from evonet.config.toml import parse, write
+from evonet.definitions.dynamics import Dynamics
 from evonet.errors import ConfigError, ConfigFault, OptionError
-from evonet.kinds import Dynamics
+from evonet.messages import printable
 
 # The order of tables in a file.
 TABLES: Final = (

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, cast, get_args
 
-from evonet.config.messages import nearest
 from evonet.config.rules import RefusedError, Rule
+from evonet.messages import nearest
 
 ConnectionKind: TypeAlias = Literal[
     "unconnected",

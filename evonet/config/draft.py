@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from evonet.config.messages import name, nearest, show
 from evonet.config.schema import Setting
 from evonet.config.task import Table, freeze
 from evonet.errors import ConfigFault
-from evonet.functions import OWN
+from evonet.functions.registry import OWN
+from evonet.messages import name, nearest, show
 
 # Finding the nearest name takes a millisecond; a file of nothing but faults has thousands.
 MOST_HINTS: Final = 100

@@ -16,7 +16,7 @@ from evonet.config.rules import (
     Spelled,
 )
 from evonet.config.schema import Part, setting
-from evonet.functions import ACTIVATION_IDS, AGGREGATION_IDS
+from evonet.functions.registry import ACTIVATION_IDS, AGGREGATION_IDS
 
 PROBABILITY: Final = Real(0.0, 1.0)
 NOT_NEGATIVE: Final = Real(0.0)
@@ -85,7 +85,7 @@ class ChoiceGene(Part):
 
 @dataclass(frozen=True, slots=True)
 class ActivationGene(ChoiceGene):
-    """The activation of a node, one of `evonet.functions.ACTIVATIONS`."""
+    """The activation of a node, one of `evonet.functions.registry.ACTIVATIONS`."""
 
     default: str = setting(FunctionName(ACTIVATION_IDS), "sigmoid")
     options: tuple[str, ...] = setting(FunctionNames(ACTIVATION_IDS), ("sigmoid",))
@@ -93,7 +93,7 @@ class ActivationGene(ChoiceGene):
 
 @dataclass(frozen=True, slots=True)
 class AggregationGene(ChoiceGene):
-    """The aggregation of a node, one of `evonet.functions.AGGREGATIONS`."""
+    """The aggregation of a node, one of `evonet.functions.registry.AGGREGATIONS`."""
 
     default: str = setting(FunctionName(AGGREGATION_IDS), "sum")
     options: tuple[str, ...] = setting(FunctionNames(AGGREGATION_IDS), ("sum",))

@@ -13,10 +13,10 @@ from collections.abc import Mapping
 from typing import Final
 
 from evonet.config.draft import MOST_HINTS, Draft
-from evonet.config.messages import name, show
 from evonet.config.neat_keys import DEFAULTS, SECTIONS, Place, find_place
 from evonet.config.rules import TRUE, RefusedError, Rule
 from evonet.config.schema import Setting
+from evonet.messages import name, show
 
 # After this many lines that configparser refuses, a file is something else.
 MOST_ROUNDS: Final = 20

@@ -32,8 +32,8 @@ from evonet.config.rules import (
     Whole,
 )
 from evonet.config.schema import Part, setting
-from evonet.kinds import KIND_NAMES, KINDS, MOST_STEPS, PROPAGATIONS
-from evonet.schedule import MOST_THREADS
+from evonet.definitions.dynamics import KIND_NAMES, KINDS, MOST_STEPS, PROPAGATIONS
+from evonet.schedule.schedule import MOST_THREADS
 
 RECURRENT: Final = ("auto", "recurrent")
 TIMED: Final = tuple(kind.name for kind in KINDS if kind.time_step)

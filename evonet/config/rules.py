@@ -12,14 +12,14 @@ import numbers
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, Generic, Literal, NamedTuple, TypeVar
 
-from evonet.config.messages import nearest, show
+from evonet.messages import nearest, show
 
 T = TypeVar("T")
 
 # The most of anything that is counted: what the packed arrays' 32-bit counts can hold.
 MOST: Final = 2**31 - 1
 
-# What kernels/gene_rules.h has room for.
+# What kernels/genetics/gene_rules.h has room for.
 MOST_OPTIONS: Final = 32
 
 TRUE: Final = ("true", "yes", "on", "1")

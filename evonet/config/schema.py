@@ -12,9 +12,9 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from functools import cache
 from typing import Any, ClassVar, NamedTuple, TypeVar, cast
 
-from evonet.config.messages import show
 from evonet.config.rules import Conflict, RefusedError, Rule
 from evonet.errors import ConfigError, ConfigFault
+from evonet.messages import show
 
 T = TypeVar("T")
 P = TypeVar("P", bound="Part")

@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from evonet.config.messages import name, show
 from evonet.errors import ConfigFault
+from evonet.messages import name, show
 
 # Tables and lists within each other; deeper ones are mischief and would exhaust the stack.
 MOST_LEVELS: Final = 16

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
 from evonet.config.rules import Conflict
-from evonet.controls import CONTROLS
+from evonet.definitions.controls import CONTROLS
 
 # A single output pushes to either side, and sigmoid knows only one.
 BOTH_SIDES: Final[Mapping[str, object]] = {

@@ -8,8 +8,8 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from evonet.config.messages import name, printable
 from evonet.errors import ConfigFault
+from evonet.messages import name, printable
 
 # After this many syntax faults a file is something else, or hopeless.
 MOST_SYNTAX_FAULTS: Final = 20

@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 import evonet
-from evonet.controls import CONTROLS, ControlTask
-from evonet.functions import (
+from evonet.definitions.controls import CONTROLS, ControlTask
+from evonet.functions.registry import (
     ACTIVATION_TABLE,
     ACTIVATIONS,
     AGGREGATION_TABLE,
@@ -270,7 +270,7 @@ def _both_play(
 
 
 def _evolution() -> Iterator[Pair]:
-    from evonet.resources import resource_folder
+    from evonet.installation import resource_folder
     from evonet.tasks import xor
 
     config = evonet.Config.load(resource_folder("configs") / "xor.toml")

@@ -36,7 +36,7 @@ def look_at_python() -> Iterator[Finding]:
 def look_at_extension() -> Iterator[Finding]:
     """The compiled extension, and what the processor can do."""
     from evonet.backends.cpu import CpuBackend
-    from evonet.native import load_native
+    from evonet.installation import load_native
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it would say what is said here

@@ -13,7 +13,7 @@ from evonet.backends.cuda import survey
 from evonet.doctor.comparisons import compare
 from evonet.doctor.findings import Finding
 from evonet.errors import EvonetError
-from evonet.functions import ACTIVATIONS, AGGREGATIONS
+from evonet.functions.registry import ACTIVATIONS, AGGREGATIONS
 
 Name: TypeAlias = Literal["cpu", "cuda"]
 
@@ -53,7 +53,7 @@ def look_at_results() -> Iterator[Finding]:
 
 
 def _backends() -> list[Name]:
-    from evonet.native import load_native
+    from evonet.installation import load_native
 
     found: list[Name] = [] if load_native() is None else ["cpu"]
     try:

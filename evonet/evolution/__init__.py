@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evonet.evolution.neat import NEAT, Best
-from evonet.evolution.species import Species
+from evonet.evolution.neat.neat import NEAT, Best
+from evonet.evolution.neat.species import Species
 
 __all__ = ["NEAT", "Best", "Species"]

@@ -17,12 +17,12 @@ import time
 from pathlib import Path
 from typing import Any, TextIO
 
-from evonet import checkpoint
 from evonet.errors import CheckpointError, OptionError
-from evonet.evolution.generation_lines import GenerationLines
 from evonet.evolution.hooks import Callback, CallbackLike, Result, Run
-from evonet.evolution.neat import NEAT
+from evonet.evolution.neat.neat import NEAT
 from evonet.evolution.record import GenerationRecord
+from evonet.files.generation_lines import GenerationLines
+from evonet.runs import checkpoint
 
 __all__ = [
     "Callback",

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 from evonet.errors import OptionError
-from evonet.evolution.neat import NEAT, Best
+from evonet.evolution.neat.neat import NEAT, Best
 from evonet.evolution.record import GenerationRecord
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from evonet.evolution.exact_sum import exact_sum
-from evonet.evolution.neat import NEAT
-from evonet.evolution.species import survivors_of_stagnation
+from evonet.evolution.neat.neat import NEAT
+from evonet.evolution.neat.species import survivors_of_stagnation
+from evonet.numerics.exact_sum import exact_sum
 
 
 @dataclass(frozen=True, kw_only=True)

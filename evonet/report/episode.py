@@ -8,14 +8,14 @@ from typing import Any, Final
 
 import numpy as np
 
-from evonet.backends import reference_control
-from evonet.controls import find_control
-from evonet.kinds import Dynamics
+from evonet.backends.reference import control as reference_control
+from evonet.definitions.controls import find_control
+from evonet.definitions.dynamics import Dynamics
+from evonet.genes.population import Population
 from evonet.network import compile as compile_network
-from evonet.population import Population
 from evonet.report.history import Floats
 from evonet.report.layout import drawn_schedule
-from evonet.schedule import FEEDFORWARD, Schedule
+from evonet.schedule.schedule import FEEDFORWARD, Schedule
 
 # A minute to watch; some tasks go on for half an hour.
 MOST_STEPS: Final = 1000
@@ -67,7 +67,7 @@ def record_episode(
 
     Args:
         population: One genome.
-        control: The task, one of `evonet.controls.CONTROLS`.
+        control: The task, one of `evonet.definitions.controls.CONTROLS`.
         seed: Of the generation, as `task_seed` gives it.
         max_steps: Where the episode is cut; None for the task's own limit, but never beyond
             MOST_STEPS.

@@ -6,14 +6,14 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from evonet.champion import Champion
 from evonet.errors import EvonetError
-from evonet.population import Population
+from evonet.genes.population import Population
+from evonet.messages import counted
 from evonet.report.layout import lay_out
 from evonet.report.markup import items, text
 from evonet.report.network import draw_thumbnail
-from evonet.run.improvements import Improvement
-from evonet.wording import counted
+from evonet.runs.champion import Champion
+from evonet.runs.improvements import Improvement
 
 # More rows than this are dropped, those with the least gain first.
 MOST_ROWS: Final = 40

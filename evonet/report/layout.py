@@ -8,10 +8,10 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from evonet.functions import ACTIVATION_TABLE, AGGREGATION_TABLE
-from evonet.kinds import Dynamics
-from evonet.population import Population
-from evonet.schedule import FEEDFORWARD, Schedule, build_schedule
+from evonet.definitions.dynamics import Dynamics
+from evonet.functions.registry import ACTIVATION_TABLE, AGGREGATION_TABLE
+from evonet.genes.population import Population
+from evonet.schedule.schedule import FEEDFORWARD, Schedule, build_schedule
 
 # Passes over the columns, each of which moves nodes nearer to their neighbours.
 SWEEPS: Final = 8

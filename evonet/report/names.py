@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from evonet.run.champion_notes import read_names
+from evonet.runs.champion_notes import read_names
 
 
 class PinNames(NamedTuple):

@@ -7,12 +7,11 @@ from typing import Final
 
 import numpy as np
 
-from evonet.atomic_file import open_atomic
-from evonet.champion import Champion, read_champion
 from evonet.config import Config
-from evonet.controls import CONTROL_IDS
+from evonet.definitions.controls import CONTROL_IDS
 from evonet.errors import RunFolderError
-from evonet.evolution.loop import task_seed
+from evonet.files.atomic import open_atomic
+from evonet.messages import counted
 from evonet.report.episode import MOST_STEPS, Episode, record_episode
 from evonet.report.family import draw_family
 from evonet.report.history import PHASES, History, read_history
@@ -22,10 +21,11 @@ from evonet.report.names import pin_names
 from evonet.report.network import draw_network
 from evonet.report.run_charts import draw_charts
 from evonet.report.scenes import HEIGHT, WIDTH, make_scene
-from evonet.run.champion_notes import read_scores_aside
-from evonet.run.folder import RunFolder
-from evonet.run.improvements import Improvement, read_improvements
-from evonet.wording import counted
+from evonet.runs.champion import Champion, read_champion
+from evonet.runs.champion_notes import read_scores_aside
+from evonet.runs.folder import RunFolder
+from evonet.runs.improvements import Improvement, read_improvements
+from evonet.runs.loop import task_seed
 
 ASSETS: Final = Path(__file__).parent
 # Nodes of larger networks are not lit up while the episode plays.

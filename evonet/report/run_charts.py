@@ -10,7 +10,7 @@ import numpy as np
 from evonet.config import Config
 from evonet.report.charts import HUES, Band, Line, area_chart, line_chart
 from evonet.report.history import PHASES, History
-from evonet.run.improvements import Improvement
+from evonet.runs.improvements import Improvement
 
 # Fitness that grows by more than this factor is drawn on a logarithmic axis.
 MUCH: Final = 100.0

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from evonet.controls import find_control
+from evonet.definitions.controls import find_control
 from evonet.tasks.options import check_real, check_whole
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Control:
         """Takes a control task by name.
 
         Args:
-            name: One of `evonet.controls.CONTROLS`.
+            name: One of `evonet.definitions.controls.CONTROLS`.
             episodes: None for 5, or for 1 where all episodes begin alike.
             max_steps: None for the task's own limit.
             trials: None for 100, or for 0 where all episodes begin alike.

@@ -12,11 +12,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from evonet.config.messages import nearest, show
 from evonet.errors import FileFormatError, OptionError, ShapeError
-from evonet.philox import Purpose, philox
+from evonet.messages import counted, nearest, show
+from evonet.numerics.philox import Purpose, philox
 from evonet.tasks.options import check_real, check_whole
-from evonet.wording import counted
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from evonet.config.messages import show
 from evonet.errors import OptionError
+from evonet.messages import show
 from evonet.tasks.stepwise import Stepwise
 
 if TYPE_CHECKING:

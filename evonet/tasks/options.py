@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from evonet.config.messages import show
 from evonet.config.rules import MOST, Real, RefusedError, Whole
 from evonet.errors import OptionError
+from evonet.messages import show
 
 
 def check_whole(name: str, found: object, least: int, default: int) -> int:

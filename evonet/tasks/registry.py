@@ -13,11 +13,11 @@ from functools import partial
 from typing import Any
 
 from evonet.config import Config
-from evonet.config.messages import nearest, show
 from evonet.config.schema import settings as all_settings
 from evonet.config.task_defaults import TASK_DEFAULTS
-from evonet.controls import CONTROLS
+from evonet.definitions.controls import CONTROLS
 from evonet.errors import ConfigError, ConfigFault, EvonetError, OptionError
+from evonet.messages import nearest, show
 from evonet.tasks.base import Task
 from evonet.tasks.control import Control
 from evonet.tasks.gymnasium import gymnasium_task

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evonet.errors import OptionError, ShapeError
-from evonet.philox import Purpose, philox
+from evonet.numerics.philox import Purpose, philox
 from evonet.tasks.options import check_real, check_whole
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@
 // as it has lanes; only + - * / and elementary.h are used, so every chip rounds alike.
 #pragma once
 
-#include "elementary.h"
-#include "philox.h"
+#include "numerics/elementary.h"
+#include "numerics/philox.h"
 
 EVONET_NAMESPACE_BEGIN
 

@@ -15,8 +15,8 @@
 #include <atomic>
 #include <vector>
 
-#include "activations.h"
-#include "aggregations.h"
+#include "nodes/activations.h"
+#include "nodes/aggregations.h"
 
 namespace evonet {
 namespace {

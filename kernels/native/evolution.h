@@ -4,10 +4,10 @@
 
 #include <cstdint>
 
-#include "first_plan.h"
-#include "gene_rules.h"
-#include "genome_view.h"
-#include "standards.h"
+#include "genetics/first_plan.h"
+#include "genetics/gene_rules.h"
+#include "genetics/genome_view.h"
+#include "genetics/standards.h"
 
 namespace evonet {
 

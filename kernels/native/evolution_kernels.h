@@ -1,9 +1,9 @@
 // evolution_kernels.h: the portable operators behind evolution.h's function table.
 #pragma once
 
-#include "breeding.h"
-#include "distance.h"
-#include "first_genome.h"
+#include "genetics/breeding.h"
+#include "genetics/distance.h"
+#include "genetics/first_genome.h"
 #include "native/evolution.h"
 #include "native/simd.h"
 

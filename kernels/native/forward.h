@@ -3,12 +3,12 @@
 // formulas of node.h run on whole vectors of them.
 #pragma once
 
-#include "cells.h"
-#include "dispatch.h"
-#include "native/isa.h"
+#include "nodes/cells.h"
+#include "nodes/dispatch.h"
+#include "native/isa/isa.h"
 #include "native/program_rows.h"
 #include "native/simd.h"
-#include "node.h"
+#include "nodes/node.h"
 
 EVONET_NAMESPACE_BEGIN
 

@@ -1,7 +1,7 @@
 // gene_buffers.h: the arrays of a population that is being made.
 #pragma once
 
-#include "genome_view.h"
+#include "genetics/genome_view.h"
 #include "native/buffer.h"
 
 namespace evonet {

@@ -1,7 +1,7 @@
 // loss_rows.h: the loss of one genome, SIMD over samples.
 #pragma once
 
-#include "loss.h"
+#include "nodes/loss.h"
 #include "native/simd.h"
 
 EVONET_NAMESPACE_BEGIN

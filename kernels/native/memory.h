@@ -5,7 +5,7 @@
 #include <memory>
 #include <new>
 
-#include "native/isa.h"
+#include "native/isa/isa.h"
 
 namespace evonet {
 

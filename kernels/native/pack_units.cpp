@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "schedule_units.h"
+#include "cuda/schedule_units.h"
 
 namespace evonet {
 

@@ -3,8 +3,8 @@
 // widest vectors there are. Numbers behind a row's end, up to a vector, are computed in vain.
 #pragma once
 
-#include "aggregations.h"
-#include "expression.h"
+#include "nodes/aggregations.h"
+#include "numerics/expression.h"
 #include "native/program.h"
 #include "native/simd.h"
 

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <vector>
 
-#include "aggregations.h"
+#include "nodes/aggregations.h"
 #include "native/memory.h"
 
 namespace evonet {

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "native/isa.h"
+#include "native/isa/isa.h"
 
 namespace evonet {
 

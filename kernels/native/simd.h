@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "portable.h"
+#include "numerics/portable.h"
 
 EVONET_NAMESPACE_BEGIN
 

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import simt
+
+from tests import simt
 
 from .array import Array
 from .errors import CUDADriverError

@@ -1,6 +1,6 @@
 """Runs CUDA kernels on the CPU, to verify them where there is no GPU.
 
-    import simt
+    from tests import simt
 
     module = simt.compile("saxpy.cu", mode="checked")
     saxpy = module.get_function("saxpy")

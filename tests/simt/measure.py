@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from simt.samples import MODES, launch
+from tests.simt.samples import MODES, launch
 
 
 def seconds(*launched: Any, repeats: int = 5) -> float:

@@ -14,7 +14,7 @@ import numpy as np
 if TYPE_CHECKING:
     from evonet.backends.base import Episodes
     from evonet.backends.cuda.plan import LaunchPlan, Workload
-    from evonet.schedule import Schedule
+    from evonet.schedule.schedule import Schedule
 
 
 def forward_arguments(

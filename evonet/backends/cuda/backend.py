@@ -10,13 +10,13 @@ import numpy.typing as npt
 from evonet.backends.cuda.forward import CudaForward
 from evonet.backends.cuda.steps import CudaSteps
 from evonet.backends.cuda.survey import usable_devices
-from evonet.schedule import build_schedule
+from evonet.schedule.schedule import build_schedule
 
 if TYPE_CHECKING:
     from evonet.backends.base import Episodes, Forward, Loss, Mapping, Rollout, Steps
-    from evonet.kinds import Dynamics
-    from evonet.population import Population
-    from evonet.schedule import OnCycle, Schedule
+    from evonet.definitions.dynamics import Dynamics
+    from evonet.genes.population import Population
+    from evonet.schedule.schedule import OnCycle, Schedule
 
 
 class CudaBackend:
@@ -35,7 +35,7 @@ class CudaBackend:
     def build_schedule(
         self, population: Population, dynamics: Dynamics, on_cycle: OnCycle, threads: int
     ) -> Schedule:
-        """Compiles genomes on the processor; see `evonet.schedule.build_schedule`."""
+        """Compiles genomes on the processor; see `evonet.schedule.schedule.build_schedule`."""
         return build_schedule(population, dynamics, on_cycle=on_cycle, threads=threads)
 
     def forward(self, schedule: Schedule, threads: int, mapping: Mapping = "auto") -> Forward:

@@ -19,9 +19,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from evonet.backends.cuda.own_functions import HEADER, MACRO, header_of
+from evonet.backends.cuda.custom_functions import HEADER, MACRO, header_of
 from evonet.errors import CompileError
-from evonet.resources import resource_folder
+from evonet.installation import resource_folder
 
 # IEEE arithmetic: a fused multiply-add where the source says so and nowhere else, denormals kept,
 # division and square root rounded correctly.
@@ -84,7 +84,7 @@ class Compiled(NamedTuple):
 def compile_kernel(kernel: str, defines: Mapping[str, int | str], arch: str) -> Compiled:
     """Compiles a kernel, whether it is in the cache or not; see `cubin`."""
     headers = kernel_sources(kernel, defines)
-    source = headers.pop(f"{kernel}.cu")
+    source = headers.pop(f"cuda/{kernel}.cu")
     return compile_sources(source, kernel, headers, defines, arch)
 
 
@@ -142,7 +142,7 @@ def kernel_sources(kernel: str, defines: Mapping[str, int | str]) -> dict[str, s
     """
     folder = resource_folder("kernels")
     sources: dict[str, str] = {}
-    names = [f"{kernel}.cu"]
+    names = [f"cuda/{kernel}.cu"]
     while names:
         name = names.pop()
         if name in sources:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from evonet.backends.cuda.device import Device, DeviceArray
     from evonet.backends.cuda.remembered import Remembered
     from evonet.backends.cuda.results import Result
-    from evonet.schedule import Schedule
+    from evonet.schedule.schedule import Schedule
 
 
 class CudaForward(DeviceForward):

@@ -4,7 +4,7 @@ A node is a header and its links. The header, one unit of float32 or two of floa
 response, number of links and functions. A link is a weight and how many slots before the node's
 own its source is; two links of float32 share a unit, a link of float64 fills one. An odd last link
 of float32 leaves half a unit unread.
-`kernels/cuda_schedule.h` is the other side.
+`kernels/cuda/schedule.h` is the other side.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from evonet.errors import BackendError
-from evonet.native import load_native
+from evonet.installation import load_native
 
 if TYPE_CHECKING:
-    from evonet.schedule import Schedule
+    from evonet.schedule.schedule import Schedule
 
 UNIT: Final = 16  # bytes
 MOST_UNITS: Final = 2**32 - 2**16  # in one piece: kernels count them in 32 bits

@@ -12,7 +12,7 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
-from evonet.backends.cuda.own_functions import macro_of
+from evonet.backends.cuda.custom_functions import macro_of
 from evonet.backends.cuda.price import (
     WARP,
     TeamWork,
@@ -22,9 +22,9 @@ from evonet.backends.cuda.price import (
     samples_work,
 )
 from evonet.backends.cuda.workload import DeviceLimits, Workload
-from evonet.controls import CONTROLS
+from evonet.definitions.controls import CONTROLS
 from evonet.errors import DeviceError, check_option
-from evonet.functions import LOSSES
+from evonet.functions.registry import LOSSES
 
 __all__ = ["DeviceLimits", "LaunchPlan", "Workload", "plan_forward", "plan_loss"]
 
@@ -121,7 +121,7 @@ def plan_loss(work: Workload, limits: DeviceLimits, loss: int) -> LaunchPlan:
     Args:
         work: What `plan_forward` was asked for; its outputs are there already.
         limits: The GPU.
-        loss: A position in `evonet.functions.LOSSES`.
+        loss: A position in `evonet.functions.registry.LOSSES`.
     """
     return LaunchPlan(
         kernel="loss",

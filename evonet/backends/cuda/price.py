@@ -10,7 +10,7 @@ they overlap but not quite:
   doubles  float64 instructions, of which most GPUs do few
   wait     cycles that the team needs if it is alone; other teams fill them, as many as fit
 
-Instructions were counted in the SASS of sm_86 (`python benchmarks/cuda_cost.py` prints them), with
+Instructions were counted in the SASS of sm_86 (`python -m benchmarks.cuda_cost` prints them), with
 sigmoid for the activation; waits are rounded from public measurements of latencies.
 """
 

@@ -14,7 +14,7 @@ from evonet.errors import DeviceMemoryError
 if TYPE_CHECKING:
     from evonet.backends.cuda.device import Device
     from evonet.backends.cuda.plan import LaunchPlan
-    from evonet.schedule import Schedule
+    from evonet.schedule.schedule import Schedule
 
 
 class Remembered:

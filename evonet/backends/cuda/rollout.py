@@ -9,13 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from evonet.backends.cuda.arguments import memory_arguments, rollout_arguments
-from evonet.backends.cuda.own_functions import functions_of
+from evonet.backends.cuda.custom_functions import functions_of
 from evonet.backends.cuda.rollout_plan import Players, plan_rollout
 
 if TYPE_CHECKING:
     from evonet.backends.base import Episodes, Rollout
     from evonet.backends.cuda.device import Device, DeviceArray
-    from evonet.schedule import Schedule
+    from evonet.schedule.schedule import Schedule
 
 
 def play_genomes(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from evonet.backends.cuda.own_functions import macro_of
+from evonet.backends.cuda.custom_functions import macro_of
 from evonet.backends.cuda.plan import BLOCK, LaunchPlan, powers_of_2, real_name
 from evonet.backends.cuda.price import FETCHED, LEVELS_LINK_WAIT, WARP, resident_blocks
 from evonet.backends.cuda.workload import DeviceLimits

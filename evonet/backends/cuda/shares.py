@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
-    from evonet.schedule import Schedule
+    from evonet.schedule.schedule import Schedule
 
 LEAST_WORK = 1 << 18
 """Nodes and links that are worth a GPU of their own: fewer take longer to send than to run."""

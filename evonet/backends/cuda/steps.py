@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from evonet.backends.cuda.forward import CudaForward
 from evonet.backends.cuda.remembered import Remembered
-from evonet.cells import first_state
+from evonet.schedule.cells import first_state
 
 if TYPE_CHECKING:
     from evonet.backends.cuda.device import DeviceArray

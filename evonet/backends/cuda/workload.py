@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evonet.backends.cuda.own_functions import functions_of
+from evonet.backends.cuda.custom_functions import functions_of
 
 if TYPE_CHECKING:
-    from evonet.schedule import Schedule
+    from evonet.schedule.schedule import Schedule
 
 BLOCKS_PER_SM = {"sm_80": 32, "sm_87": 16, "sm_89": 24, "sm_90": 32, "sm_100": 32, "sm_103": 32}
 
@@ -65,7 +65,7 @@ class Workload:
         cls, schedule: Schedule, begin: int, end: int, num_samples: int, shared_x: bool
     ) -> Workload:
         """Measures the genomes [begin, end) of a schedule."""
-        from evonet.functions import aggregation_id
+        from evonet.functions.registry import aggregation_id
 
         s = schedule
         first, last = int(s.node_start[begin]), int(s.node_start[end])

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from evonet.population import Population
-from evonet.resources import resource_folder
+from evonet.genes.population import Population
+from evonet.installation import resource_folder
 
 Rows = Sequence[tuple[Sequence[float], Sequence[float]]]
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from evonet.bench.peers.formulas import FORMULAS
 from evonet.bench.peers.level_rows import PopulationRows
-from evonet.schedule import Schedule
+from evonet.schedule.schedule import Schedule
 
 
 class NumpyNetworks:

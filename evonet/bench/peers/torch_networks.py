@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from evonet.schedule import Schedule
+from evonet.schedule.schedule import Schedule
 
 
 class TorchNetworks:

@@ -8,10 +8,16 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
+from evonet.definitions.dynamics import KIND_NAMES, Dynamics, KindName
 from evonet.errors import GenomeError, OptionError, ShapeError, UnknownFunctionError, check_option
-from evonet.gene_layout import owner_of, real_type
-from evonet.kinds import KIND_NAMES, Dynamics, KindName
-from evonet.neat_genes import (
+from evonet.genes.arrays import owner_of, real_type
+from evonet.genes.population import Population
+from evonet.genes.validation import check_population
+from evonet.network import Network
+from evonet.network import compile as compile_network
+from evonet.plugins.neat_python.config_functions import IN_PYTHON, function_ids, warn_of_python
+from evonet.plugins.neat_python.exact import ExactNetwork, MixedNetwork, SteppedNetwork
+from evonet.plugins.neat_python.genes import (
     NeatConfig,
     NeatGenome,
     NeatGenomes,
@@ -20,18 +26,12 @@ from evonet.neat_genes import (
     list_genomes,
     pin_counts,
 )
-from evonet.network import Network
-from evonet.network import compile as compile_network
-from evonet.plugins.neat_python.config_functions import IN_PYTHON, function_ids, warn_of_python
-from evonet.plugins.neat_python.exact import ExactNetwork, MixedNetwork, SteppedNetwork
 from evonet.plugins.neat_python.installed import (
     ctrnn_rule,
     evaluates_orphans,
     network_engine,
 )
-from evonet.population import Population
-from evonet.schedule import check_threads
-from evonet.validation import check_population
+from evonet.schedule.schedule import check_threads
 
 AnyNetwork = Network | ExactNetwork | SteppedNetwork | MixedNetwork
 

@@ -12,8 +12,8 @@ from typing import Any, Final
 
 import evonet
 from evonet.errors import EvonetError
-from evonet.functions import ACTIVATION_IDS, AGGREGATION_IDS, activation_id, aggregation_id
-from evonet.neat_genes import NeatConfig
+from evonet.functions.registry import ACTIVATION_IDS, AGGREGATION_IDS, activation_id, aggregation_id
+from evonet.plugins.neat_python.genes import NeatConfig
 from evonet.plugins.neat_python.installed import built_in_activations, built_in_aggregations
 
 # The id of a function that only Python can call.

@@ -14,8 +14,8 @@ import numpy.typing as npt
 from neat.ctrnn import CTRNN as NeatCTRNN  # noqa: N811
 from neat.ctrnn import CTRNNNodeEval
 
-from evonet.neat_genes import NeatConfig, NeatGenome
 from evonet.plugins.neat_python.compiled import Row, check_rows, compile_rows
+from evonet.plugins.neat_python.genes import NeatConfig, NeatGenome
 from evonet.plugins.neat_python.installed import (
     ctrnn_rule,
     evaluates_orphans,

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from evonet.definitions.dynamics import KIND_NAMES, KindName
 from evonet.errors import OptionError, check_option
-from evonet.evolution.loop import task_seed
-from evonet.gene_layout import real_type
-from evonet.kinds import KIND_NAMES, KindName
-from evonet.neat_genes import NeatConfig, NeatGenome, NeatGenomes, list_genomes
+from evonet.genes.arrays import real_type
 from evonet.plugins.neat_python.compiling import compile_genomes, kind_of, network_maker
 from evonet.plugins.neat_python.environments import environment_task
+from evonet.plugins.neat_python.genes import NeatConfig, NeatGenome, NeatGenomes, list_genomes
 from evonet.plugins.neat_python.scores import (
     DataScore,
     GenomeScore,
@@ -24,6 +23,7 @@ from evonet.plugins.neat_python.scores import (
     TaskScore,
     check_population_fitness,
 )
+from evonet.runs.loop import task_seed
 
 if TYPE_CHECKING:
     from typing import Unpack

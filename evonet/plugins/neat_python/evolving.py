@@ -14,10 +14,10 @@ from evonet.backends import resolve_backend
 from evonet.config import Config
 from evonet.errors import ExtinctionError, OptionError
 from evonet.evolution.hooks import CallbackLike
-from evonet.evolution.loop import evolve as evolve_natively
-from evonet.neat_genes import NeatConfig, NeatGenome
 from evonet.plugins.neat_python.fitness_task import FitnessTask
+from evonet.plugins.neat_python.genes import NeatConfig, NeatGenome
 from evonet.plugins.neat_python.reporting import ReporterBridge
+from evonet.runs.loop import evolve as evolve_natively
 
 
 def load_neat_config(path: str | os.PathLike[str]) -> NeatConfig:

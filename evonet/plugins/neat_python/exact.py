@@ -8,10 +8,10 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from evonet.backends.reference_loss import total_loss
+from evonet.backends.reference.loss import total_loss
+from evonet.definitions.dynamics import Dynamics
 from evonet.errors import OptionError, ShapeError, check_option
-from evonet.functions import LOSS_IDS
-from evonet.kinds import Dynamics
+from evonet.functions.registry import LOSS_IDS
 from evonet.network import Network
 from evonet.plugins.neat_python.installed import ctrnn_rule, network_engine
 
@@ -225,7 +225,7 @@ def losses(
     Args:
         answers: [P, B, O].
         targets: [B, O].
-        loss: One of `evonet.functions.LOSSES`.
+        loss: One of `evonet.functions.registry.LOSSES`.
 
     Returns:
         [P].

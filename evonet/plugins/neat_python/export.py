@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from evonet.definitions.dynamics import KIND_NAMES
 from evonet.errors import OptionError, check_option
-from evonet.genome import Genome
-from evonet.kinds import KIND_NAMES
-from evonet.neat_genes import NeatConfig
+from evonet.genes.genome import Genome
+from evonet.genes.population import Population
 from evonet.plugins.neat_python.compiling import kind_of, network_maker
-from evonet.population import Population
+from evonet.plugins.neat_python.genes import NeatConfig
 
 
 def export_json(

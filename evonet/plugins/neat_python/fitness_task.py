@@ -11,11 +11,11 @@ import numpy.typing as npt
 
 from evonet.errors import OptionError
 from evonet.evolution.hooks import Callback, Run
-from evonet.evolution.neat import NEAT
-from evonet.neat_genes import NeatConfig, NeatGenome, pin_counts
+from evonet.evolution.neat.neat import NEAT
 from evonet.network import Network
 from evonet.plugins.neat_python.compiling import kind_of, network_maker
 from evonet.plugins.neat_python.evaluator import BatchEvaluator
+from evonet.plugins.neat_python.genes import NeatConfig, NeatGenome, pin_counts
 from evonet.plugins.neat_python.scores import (
     GenomeScore,
     TaskScore,

@@ -14,8 +14,8 @@ from types import ModuleType
 from typing import Any, Literal
 
 from evonet.errors import OptionError
-from evonet.functions import ACTIVATIONS, AGGREGATIONS
-from evonet.native import load_native
+from evonet.functions.registry import ACTIVATIONS, AGGREGATIONS
+from evonet.installation import load_native
 
 try:  # now, because somebody may put the drop-in classes in their place later
     from neat.activations import ActivationFunctionSet, identity_activation

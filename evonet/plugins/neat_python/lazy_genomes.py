@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from evonet.neat_genes import NeatConfig
-from evonet.population import Population
+from evonet.genes.population import Population
+from evonet.plugins.neat_python.genes import NeatConfig
 
 
 def lazy_genome(population: Population, i: int, key: int, fitness: Any, config: NeatConfig) -> Any:

@@ -17,8 +17,8 @@ import numpy.typing as npt
 from neat.nn import FeedForwardNetwork as NeatFeedForward
 from neat.nn import RecurrentNetwork as NeatRecurrent
 
-from evonet.neat_genes import NeatConfig, NeatGenome, NeatGenomes
 from evonet.plugins.neat_python.compiled import CompiledNodes, check_rows, compile_rows
+from evonet.plugins.neat_python.genes import NeatConfig, NeatGenome, NeatGenomes
 from evonet.plugins.neat_python.installed import evaluates_orphans, network_engine
 from evonet.plugins.neat_python.node_values import NodeValues
 from evonet.plugins.neat_python.two_buffers import TwoBuffers

@@ -15,11 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from evonet.evolution.hooks import Callback, Result, Run
-from evonet.evolution.neat import NEAT
+from evonet.evolution.neat.neat import NEAT
+from evonet.evolution.neat.species import Species, mean, survivors_of_stagnation
 from evonet.evolution.record import GenerationRecord
-from evonet.evolution.species import Species, mean, survivors_of_stagnation
-from evonet.neat_genes import NeatConfig
 from evonet.network import Network
+from evonet.plugins.neat_python.genes import NeatConfig
 from evonet.plugins.neat_python.lazy_genomes import lazy_genome
 from evonet.tasks.base import Task
 

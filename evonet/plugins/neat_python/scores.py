@@ -14,10 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from evonet.errors import FitnessError, OptionError, ShapeError, check_option
-from evonet.functions import LOSS_IDS
-from evonet.neat_genes import NeatGenome
+from evonet.functions.registry import LOSS_IDS
 from evonet.plugins.neat_python.compiling import AnyNetwork, run_samples
 from evonet.plugins.neat_python.exact import PopulationFace, losses, subtract_squares
+from evonet.plugins.neat_python.genes import NeatGenome
 from evonet.tasks.base import Task
 
 Outputs = Callable[[npt.NDArray[Any]], npt.ArrayLike]

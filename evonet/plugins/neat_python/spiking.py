@@ -10,8 +10,8 @@ import numpy.typing as npt
 from neat.iznn import IZNN as NeatIZNN  # noqa: N811
 from neat.iznn import IZNeuron
 
-from evonet.neat_genes import NeatConfig, NeatGenome
 from evonet.plugins.neat_python.compiled import check_rows
+from evonet.plugins.neat_python.genes import NeatConfig, NeatGenome
 from evonet.plugins.neat_python.installed import (
     evaluates_orphans,
     network_engine,

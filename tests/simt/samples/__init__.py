@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-import simt
-from simt.module import Mode
+from tests import simt
+from tests.simt.module import Mode
 
 FOLDER = Path(__file__).parent
 MODES: tuple[Mode, ...] = ("plain", "checked")

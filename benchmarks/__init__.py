@@ -1,0 +1,1 @@
+"""Timings, run as python -m benchmarks.NAME."""

@@ -1,0 +1,1 @@
+"""The reference: the whole oracle in plain NumPy, slow and readable."""

@@ -1,0 +1,406 @@
+"""The NumPy twin of `kernels/control/`: the same operations in the same order.
+
+States, inputs and outputs have a column per episode. The headers say where the
+formulas come from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evonet.numerics.elementary import FloatArray, cosine, sine
+from evonet.numerics.philox import Purpose, philox, uniform
+
+Flags = NDArray[np.bool_]
+
+
+class Step(NamedTuple):
+    """What a step gives.
+
+    Attributes:
+        state: [S, E] the states after it.
+        reward: [E].
+        ended: [E] whether the episode is over.
+    """
+
+    state: FloatArray
+    reward: FloatArray
+    ended: Flags
+
+
+def reset(name: str, seed: int, episodes: NDArray[Any], dtype: np.dtype[Any]) -> FloatArray:
+    """The first states of episodes.
+
+    Args:
+        name: Of the control task.
+        seed: 0 to 2^64 - 1.
+        episodes: [E] their numbers.
+        dtype: float32 or float64.
+
+    Returns:
+        [S, E].
+    """
+    words = philox(seed, 0, np.asarray(episodes, np.uint64), Purpose.EPISODE, 0)
+    drawn = uniform(words).astype(dtype)
+    return _RESET[name](drawn, dtype.type)
+
+
+def observe(name: str, state: FloatArray) -> FloatArray:
+    """What networks see [I, E] of states [S, E]."""
+    return _OBSERVE[name](state)
+
+
+def step(name: str, state: FloatArray, output: FloatArray) -> Step:
+    """Lets outputs [O, E] act on states [S, E]."""
+    with np.errstate(all="ignore"):
+        return _STEP[name](state, output)
+
+
+# ---- kernels/control/control.h ----
+
+
+def _largest(output: FloatArray) -> FloatArray:
+    best, chosen = output[0], np.zeros_like(output[0])
+    for i in range(1, len(output)):
+        larger = output[i] > best
+        chosen = np.where(larger, chosen.dtype.type(i), chosen)
+        best = np.where(larger, output[i], best)
+    number: FloatArray = chosen
+    return number
+
+
+def _between(x: FloatArray, low: float, high: float) -> FloatArray:
+    """Python's min and max: a NaN becomes the upper limit."""
+    real = x.dtype.type
+    x = np.where(x < real(high), x, real(high))
+    held: FloatArray = np.where(x > real(low), x, real(low))
+    return held
+
+
+def _held(x: FloatArray, limit: float) -> FloatArray:
+    return _between(x, -limit, limit)
+
+
+def _drawn(unit: FloatArray, low: float, high: float) -> FloatArray:
+    real = unit.dtype.type
+    drawn: FloatArray = real(low) + (real(high) - real(low)) * unit
+    return drawn
+
+
+def _wrapped(x: FloatArray) -> FloatArray:
+    real = x.dtype.type
+    turns = x * real(0.15915494309189535)
+    if x.dtype == np.float32:
+        k = (turns + real(12582912)) - real(12582912)
+        wrapped: FloatArray = (x - k * real(6.28125)) - k * real(0.0019353071795864769)
+    else:
+        k = (turns + 6755399441055744.0) - 6755399441055744.0
+        wrapped = x - k * 6.283185307179586
+    return wrapped
+
+
+def _runge_kutta(
+    y: FloatArray, seconds: float, derive: Callable[[FloatArray], FloatArray]
+) -> FloatArray:
+    real = y.dtype.type
+    whole, half = real(seconds), real(0.5) * real(seconds)
+    slope = [derive(y)]
+    slope.append(derive(y + half * slope[0]))
+    slope.append(derive(y + half * slope[1]))
+    slope.append(derive(y + whole * slope[2]))
+    twice = real(2) * slope[1] + real(2) * slope[2]
+    after: FloatArray = y + (whole / real(6)) * ((slope[0] + twice) + slope[3])
+    return after
+
+
+# ---- kernels/control/cartpole.h ----
+
+
+def _reset_cartpole(unit: FloatArray, real: Any) -> FloatArray:
+    return _drawn(unit, -0.05, 0.05)
+
+
+def _step_cartpole(state: FloatArray, output: FloatArray) -> Step:
+    real = state.dtype.type
+    position, speed, angle, turn = state
+    seconds, total_mass, moment = real(0.02), real(1.1), real(0.05)
+    sin, cos = sine(angle), cosine(angle)
+    force = _largest(output) * real(20) - real(10)
+    push = (force + (moment * (turn * turn)) * sin) * (real(1) / total_mass)
+    inertia = real(0.5) * (real(4 / 3) - (real(0.1) / total_mass) * (cos * cos))
+    turning = (real(9.8) * sin - cos * push) / inertia
+    speeding = push - (moment / total_mass) * (turning * cos)
+    after = np.stack(
+        [
+            position + seconds * speed,
+            speed + seconds * speeding,
+            angle + seconds * turn,
+            turn + seconds * turning,
+        ]
+    )
+    ended = (abs(after[0]) > real(2.4)) | (abs(after[2]) > real(0.20943951023931953))
+    return Step(after, np.ones_like(speed), ended)
+
+
+# ---- kernels/control/mountain_car.h ----
+
+
+def _reset_mountain_car(unit: FloatArray, real: Any) -> FloatArray:
+    return np.stack([_drawn(unit[0], -0.6, -0.4), np.zeros_like(unit[0])])
+
+
+def _drive(state: FloatArray, acceleration: FloatArray, goal: float) -> tuple[FloatArray, Flags]:
+    real = state.dtype.type
+    pull = acceleration - real(0.0025) * cosine(real(3) * state[0])
+    speed = _held(state[1] + pull, 0.07)
+    position = _between(state[0] + speed, -1.2, 0.6)
+    speed = np.where((position == real(-1.2)) & (speed < 0), real(0), speed)
+    return np.stack([position, speed]), (position >= real(goal)) & (speed >= 0)
+
+
+def _step_mountain_car(state: FloatArray, output: FloatArray) -> Step:
+    real = state.dtype.type
+    after, ended = _drive(state, real(0.001) * (_largest(output) - real(1)), 0.5)
+    return Step(after, np.full_like(after[0], -1), ended)
+
+
+def _step_mountain_car_continuous(state: FloatArray, output: FloatArray) -> Step:
+    real = state.dtype.type
+    throttle = _held(output[0], 1)
+    after, ended = _drive(state, real(0.0015) * throttle, 0.45)
+    prize = np.where(ended, real(100), real(0))
+    return Step(after, prize - real(0.1) * (throttle * throttle), ended)
+
+
+# ---- kernels/control/pendulum.h ----
+
+
+def _reset_pendulum(unit: FloatArray, real: Any) -> FloatArray:
+    return np.stack([_drawn(unit[0], -np.pi, np.pi), _drawn(unit[1], -1, 1)])
+
+
+def _observe_pendulum(state: FloatArray) -> FloatArray:
+    return np.stack([cosine(state[0]), sine(state[0]), state[1]])
+
+
+def _step_pendulum(state: FloatArray, output: FloatArray) -> Step:
+    real = state.dtype.type
+    angle, turn = state
+    torque = _held(output[0], 1) * real(2)
+    cost = (angle * angle + real(0.1) * (turn * turn)) + real(0.001) * (torque * torque)
+    turning = real(15) * sine(angle) + real(3) * torque
+    turn = _held(turn + turning * real(0.05), 8)
+    after = np.stack([_wrapped(angle + turn * real(0.05)), turn])
+    return Step(after, -cost, np.zeros(cost.shape, bool))
+
+
+# ---- kernels/control/acrobot.h ----
+
+
+def _reset_acrobot(unit: FloatArray, real: Any) -> FloatArray:
+    return _drawn(unit, -0.1, 0.1)
+
+
+def _observe_acrobot(state: FloatArray) -> FloatArray:
+    first, second = state[0], state[1]
+    return np.stack([cosine(first), sine(first), cosine(second), sine(second), *state[2:]])
+
+
+def _step_acrobot(state: FloatArray, output: FloatArray) -> Step:
+    real = state.dtype.type
+    torque = _largest(output) - real(1)
+
+    def derive(y: FloatArray) -> FloatArray:
+        sin, cos = sine(y[1]), cosine(y[1])
+        d1, d2 = cos + real(3.5), real(0.5) * cos + real(1.25)
+        phi2 = real(4.9) * sine(y[0] + y[1])
+        swing = (real(0.5) * y[3] + y[2]) * y[3]
+        phi1 = (real(14.7) * sine(y[0]) - swing * sin) + phi2
+        share = d2 / d1
+        pull = ((torque + share * phi1) - (real(0.5) * (y[2] * y[2])) * sin) - phi2
+        turning = pull / (real(1.25) - share * d2)
+        return np.stack([y[2], y[3], -((d2 * turning + phi1) / d1), turning])
+
+    moved = _runge_kutta(state, 0.2, derive)
+    after = np.stack(
+        [
+            _wrapped(moved[0]),
+            _wrapped(moved[1]),
+            _held(moved[2], 4 * np.pi),
+            _held(moved[3], 9 * np.pi),
+        ]
+    )
+    height = -cosine(after[0]) - cosine(after[1] + after[0])
+    ended = height > real(1)
+    return Step(after, np.where(ended, real(0), real(-1)), ended)
+
+
+# ---- kernels/control/pole_balancing.h ----
+
+_POLES = ((0.1, 0.5), (0.01, 0.05))  # mass, half length
+
+
+def _reset_poles(count: int) -> Callable[[FloatArray, Any], FloatArray]:
+    def reset(unit: FloatArray, real: Any) -> FloatArray:
+        state = np.zeros((2 + 2 * count, unit.shape[1]), unit.dtype)
+        state[2] = real(0.06981317007977318)
+        return state
+
+    return reset
+
+
+def _observe_poles(speeds: bool) -> Callable[[FloatArray], FloatArray]:
+    def observe(state: FloatArray) -> FloatArray:
+        real = state.dtype.type
+        scaled = state * real(0.5)
+        scaled[::2] = state[::2] * real(1 / 0.52)
+        scaled[0] = state[0] * real(1 / 4.8)
+        return scaled if speeds else scaled[::2]
+
+    return observe
+
+
+def _step_poles(count: int) -> Callable[[FloatArray, FloatArray], Step]:
+    steepest = np.pi / 15 if count == 1 else np.pi / 5
+
+    def step(state: FloatArray, output: FloatArray) -> Step:
+        real = state.dtype.type
+        force = _held(output[0], 1) * real(10)
+        for _ in range(2):
+            state = _runge_kutta(state, 0.01, lambda y: _derive_poles(y, force, count))
+        ended = abs(state[0]) > real(2.4)
+        for pole in range(count):
+            ended = ended | (abs(state[2 + 2 * pole]) > real(steepest))
+        return Step(state, np.ones_like(force), ended)
+
+    return step
+
+
+def _derive_poles(y: FloatArray, force: FloatArray, count: int) -> FloatArray:
+    real = y.dtype.type
+    forces, masses = force, np.ones_like(force)
+    cosines, weights = [], []
+    for pole, (mass, half_length) in enumerate(_POLES[:count]):
+        sin, cos, turn = sine(y[2 + 2 * pole]), cosine(y[2 + 2 * pole]), y[3 + 2 * pole]
+        moment = real(mass) * real(half_length)
+        weight = (real(0.000002) / moment) * turn + real(-9.8) * sin
+        forces = forces + moment * ((turn * turn) * sin)
+        forces = forces + (real(0.75) * real(mass)) * (cos * weight)
+        masses = masses + real(mass) * (real(1) - real(0.75) * (cos * cos))
+        cosines.append(cos)
+        weights.append(weight)
+    speeding = forces / masses
+    slope = [y[1], speeding]
+    for pole, (_, half_length) in enumerate(_POLES[:count]):
+        turning = (real(-0.75) / real(half_length)) * (speeding * cosines[pole] + weights[pole])
+        slope += [y[3 + 2 * pole], turning]
+    return np.stack(slope)
+
+
+# ---- kernels/control/memory_tasks.h ----
+
+_BITS = 3
+
+
+def _reset_copy(unit: FloatArray, real: Any) -> FloatArray:
+    bits = np.where(unit[:_BITS] < real(0.5), real(-1), real(1))
+    return np.concatenate([np.zeros_like(bits[:1]), bits])
+
+
+def _bit(state: FloatArray, number: FloatArray) -> FloatArray:
+    found: FloatArray = state[1]
+    for i in range(1, _BITS):
+        found = np.where(number >= i, state[1 + i], found)
+    return found
+
+
+def _observe_copy(state: FloatArray) -> FloatArray:
+    speaks = state[0] >= _BITS
+    zero = state.dtype.type(0)
+    return np.stack([np.where(speaks, zero, _bit(state, state[0])), speaks.astype(state.dtype)])
+
+
+def _step_copy(state: FloatArray, output: FloatArray) -> Step:
+    real = state.dtype.type
+    off = _bit(state, state[0] - real(_BITS)) - _held(output[0], 1)
+    score = real(1 / _BITS) - real(0.25 / _BITS) * (off * off)
+    after = state.copy()
+    after[0] += real(1)
+    return Step(after, np.where(state[0] >= _BITS, score, real(0)), after[0] >= 2 * _BITS)
+
+
+def _reset_t_maze(unit: FloatArray, real: Any) -> FloatArray:
+    length = np.full_like(unit[0], 3)
+    for i in range(1, 8):
+        length = np.where(unit[1] >= real(i) / real(8), real(3 + i), length)
+    side = np.where(unit[0] < real(0.5), real(-1), real(1))
+    return np.stack([np.zeros_like(side), side, length])
+
+
+def _observe_t_maze(state: FloatArray) -> FloatArray:
+    zero = state.dtype.type(0)
+    sign = np.where(state[0] <= 0, state[1], zero)
+    return np.stack([sign, (state[0] >= state[2]).astype(state.dtype)])
+
+
+def _step_t_maze(state: FloatArray, output: FloatArray) -> Step:
+    real = state.dtype.type
+    turn = _largest(output) - real(1)
+    ahead, at_junction = turn == 0, state[0] >= state[2]
+    goes, turns = ahead & ~at_junction, ~ahead & at_junction
+    bumps = ~goes & ~turns
+    reward = (turns & (turn == state[1])).astype(state.dtype) - real(0.05) * bumps.astype(
+        state.dtype
+    )
+    after = state.copy()
+    after[0] += goes
+    return Step(after, reward, turns)
+
+
+def _same(state: FloatArray) -> FloatArray:
+    return state
+
+
+_RESET: dict[str, Callable[[FloatArray, Any], FloatArray]] = {
+    "cartpole": _reset_cartpole,
+    "mountain_car": _reset_mountain_car,
+    "mountain_car_continuous": _reset_mountain_car,
+    "pendulum": _reset_pendulum,
+    "acrobot": _reset_acrobot,
+    "single_pole": _reset_poles(1),
+    "single_pole_no_velocities": _reset_poles(1),
+    "double_pole": _reset_poles(2),
+    "double_pole_no_velocities": _reset_poles(2),
+    "copy": _reset_copy,
+    "t_maze": _reset_t_maze,
+}
+_OBSERVE: dict[str, Callable[[FloatArray], FloatArray]] = {
+    "cartpole": _same,
+    "mountain_car": _same,
+    "mountain_car_continuous": _same,
+    "pendulum": _observe_pendulum,
+    "acrobot": _observe_acrobot,
+    "single_pole": _observe_poles(True),
+    "single_pole_no_velocities": _observe_poles(False),
+    "double_pole": _observe_poles(True),
+    "double_pole_no_velocities": _observe_poles(False),
+    "copy": _observe_copy,
+    "t_maze": _observe_t_maze,
+}
+_STEP: dict[str, Callable[[FloatArray, FloatArray], Step]] = {
+    "cartpole": _step_cartpole,
+    "mountain_car": _step_mountain_car,
+    "mountain_car_continuous": _step_mountain_car_continuous,
+    "pendulum": _step_pendulum,
+    "acrobot": _step_acrobot,
+    "single_pole": _step_poles(1),
+    "single_pole_no_velocities": _step_poles(1),
+    "double_pole": _step_poles(2),
+    "double_pole_no_velocities": _step_poles(2),
+    "copy": _step_copy,
+    "t_maze": _step_t_maze,
+}

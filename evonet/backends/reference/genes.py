@@ -1,0 +1,177 @@
+"""How genes begin and mutate, told in NumPy: the twin of `kernels/genetics/genes.h`.
+
+All functions take many genes at once; a gene never depends on its neighbours, so the bits are
+those of one gene at a time. Rates are float32 for both types of genes, as in the kernels.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from evonet.genes.arrays import CONNECTION_ARRAYS, NODE_ARRAYS, Int64Array, RealArray
+from evonet.genes.population import Population
+from evonet.genes.rules import Rules
+from evonet.numerics.elementary import log_float, sin_of_5
+from evonet.numerics.philox import Purpose, Words, choose, philox, uniform
+
+Flags = npt.NDArray[np.bool_]
+
+# A turn is 2 pi / 5, because the sine takes a fifth of its argument.
+TURN: Final = np.float32(float.fromhex("0x1.41b2f8p+0"))
+
+
+@dataclass(frozen=True)
+class Draws:
+    """All draws of one child of one generation.
+
+    Attributes:
+        seed: Of the run.
+        generation: That is being made.
+        child: Position of the child in it.
+    """
+
+    seed: int
+    generation: int
+    child: int
+
+    def __call__(self, purpose: Purpose, draw: npt.ArrayLike) -> Words:
+        """Gives four words per draw, [4, ...]."""
+        return philox(self.seed, self.generation, self.child, purpose, draw)
+
+    def several(self, purpose: Purpose, num_genes: int, each: int) -> list[Words]:
+        """Gives gene g the draws g * each, g * each + 1, ...: a list of them, each [4, genes]."""
+        draw = np.arange(num_genes * each).reshape(num_genes, each)
+        return list(np.moveaxis(self(purpose, draw), 2, 0))
+
+
+@dataclass
+class Genes:
+    """One genome in the making; `Population` explains each array."""
+
+    node_key: Int64Array
+    bias: RealArray
+    response: RealArray
+    activation: npt.NDArray[np.uint8]
+    aggregation: npt.NDArray[np.uint8]
+    time_constant: RealArray
+    innovation: Int64Array
+    source: Int64Array
+    target: Int64Array
+    weight: RealArray
+    enabled: Flags
+    rank: npt.NDArray[np.int32]
+
+    @classmethod
+    def of(cls, population: Population, genome: int) -> Genes:
+        """Copies one genome out of a population."""
+        one = population[genome : genome + 1]
+        return cls(*(getattr(one, field.name).copy() for field in fields(cls)))
+
+    def ends(self) -> list[tuple[int, int]]:
+        """Source and target of each connection."""
+        return list(zip(self.source.tolist(), self.target.tolist(), strict=True))
+
+    def pick_nodes(self, wanted: npt.NDArray[Any]) -> None:
+        """Keeps only some nodes, or changes their order."""
+        for name in NODE_ARRAYS:
+            setattr(self, name, getattr(self, name)[wanted])
+
+    def pick_connections(self, wanted: npt.NDArray[Any]) -> None:
+        """Keeps only some connections, or changes their order."""
+        for name in CONNECTION_ARRAYS:
+            setattr(self, name, getattr(self, name)[wanted])
+
+    def append(self, **values: npt.ArrayLike) -> None:
+        """Adds genes at the end of the named arrays."""
+        for name, more in values.items():
+            old = getattr(self, name)
+            setattr(self, name, np.append(old, np.asarray(more, old.dtype)))
+
+
+def normal(a: Words, b: Words) -> npt.NDArray[np.float32]:
+    """Mean 0, deviation 1, by Box and Muller."""
+    u = ((a >> np.uint64(8)) + np.uint64(1)).astype(np.float32) * np.float32(2.0**-24)
+    radius: npt.NDArray[np.float32] = np.sqrt(np.float32(-2.0) * log_float(u))
+    wave: npt.NDArray[np.float32] = sin_of_5(uniform(b) * TURN)
+    return radius * wave
+
+
+def clamp(rule: Rules, values: RealArray) -> RealArray:
+    """Moves values into the rule's range."""
+    most, least = (values.dtype.type(rule[name]) for name in ("max_value", "min_value"))
+    values = np.where(values < most, values, most)
+    return np.where(values > least, values, least)
+
+
+def first_values(rule: Rules, a: Words, b: Words, dtype: np.dtype[Any]) -> RealArray:
+    """Draws new values of a real gene."""
+    return values_from(rule, uniform(a).astype(dtype), normal(a, b).astype(dtype))
+
+
+def values_from(rule: Rules, flat: RealArray, bell: RealArray) -> RealArray:
+    """Scales uniform or normal draws to new values, whichever the rule wants."""
+    real = flat.dtype.type
+    mean, deviation = real(rule["init_mean"]), real(rule["init_stdev"])
+    if not rule["init_uniform"]:
+        return clamp(rule, mean + deviation * bell)
+    reach = real(2) * deviation
+    low, high = mean - reach, mean + reach
+    low = low if low > real(rule["min_value"]) else real(rule["min_value"])
+    high = high if high < real(rule["max_value"]) else real(rule["max_value"])
+    return clamp(rule, low + (high - low) * flat)
+
+
+def mutated_values(
+    rule: Rules, values: RealArray, decision: Words, a: Words, b: Words
+) -> RealArray:
+    """Adds a Gaussian to some values and draws some anew."""
+    r = uniform(decision)
+    mutate, replace = np.float32(rule["mutate_rate"]), np.float32(rule["replace_rate"])
+    if mutate + replace <= 0:
+        return values
+    bell = normal(a, b).astype(values.dtype)
+    moved = clamp(rule, values + values.dtype.type(rule["mutate_power"]) * bell)
+    anew = values_from(rule, uniform(a).astype(values.dtype), bell)
+    return np.where(r < mutate, moved, np.where(r < mutate + replace, anew, values))
+
+
+def any_options(rule: Rules, words: Words) -> npt.NDArray[np.uint8]:
+    """Picks functions at random."""
+    options = np.array(rule["options"], np.uint8)
+    return options[choose(words, len(options))]
+
+
+def first_options(rule: Rules, words: Words) -> npt.NDArray[np.uint8]:
+    """The functions of new nodes."""
+    if rule["first"] < 0:
+        return any_options(rule, words)
+    return np.full(words.shape, rule["first"], np.uint8)
+
+
+def mutated_options(
+    rule: Rules, options: npt.NDArray[np.uint8], decision: Words, words: Words
+) -> npt.NDArray[np.uint8]:
+    """Picks some functions anew."""
+    mutates = uniform(decision) < np.float32(rule["mutate_rate"])
+    return np.where(mutates, any_options(rule, words), options)
+
+
+def coins(words: Words) -> Flags:
+    """True or false, each equally likely."""
+    return (words >> np.uint64(31)).astype(np.bool_)
+
+
+def first_flags(rule: Rules, words: Words) -> Flags:
+    """Whether new connections are enabled."""
+    return coins(words) if rule["first"] < 0 else np.full(words.shape, rule["first"] != 0)
+
+
+def mutated_flags(rule: Rules, flags: Flags, decision: Words, words: Words) -> Flags:
+    """Tosses a coin for some flags, which may give the old value."""
+    add = np.where(flags, np.float32(rule["to_false_add"]), np.float32(rule["to_true_add"]))
+    mutates = uniform(decision) < np.float32(rule["mutate_rate"]) + add
+    return np.where(mutates, coins(words), flags)

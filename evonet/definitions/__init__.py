@@ -1,0 +1,1 @@
+"""The lists that Python and the kernels share."""

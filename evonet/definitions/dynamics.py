@@ -1,0 +1,145 @@
+"""The kinds of network: what a node remembers from one step to the next.
+
+A kind's position is its id, under which `kernels/nodes/cells.h` has its formulas.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import operator
+from typing import Any, Final, Literal, NamedTuple, get_args
+
+from evonet.errors import OptionError, check_option
+
+KindName = Literal["feedforward", "recurrent", "ctrnn", "izhikevich"]
+Propagation = Literal["next-step", "same-step"]
+
+
+class Kind(NamedTuple):
+    """One kind of network.
+
+    Attributes:
+        name: What users write.
+        states: Numbers that each node remembers, by name; links read the first.
+        parameters: Numbers of each node that only this kind has, by name.
+        time_step: How much time a step takes if nobody says so; 0 where time has no unit.
+        unit: Of time.
+    """
+
+    name: KindName
+    states: tuple[str, ...]
+    parameters: tuple[str, ...]
+    time_step: float
+    unit: str
+
+
+KINDS: Final[tuple[Kind, ...]] = (
+    Kind("feedforward", (), (), 0.0, ""),
+    Kind("recurrent", ("value",), (), 0.0, ""),
+    Kind("ctrnn", ("value",), ("kept",), 0.01, "s"),
+    Kind("izhikevich", ("fired", "v", "u"), ("a", "b", "c", "d"), 0.05, "ms"),
+)
+KIND_IDS: Final[dict[str, int]] = {kind.name: i for i, kind in enumerate(KINDS)}
+KIND_NAMES: Final[tuple[str, ...]] = tuple(KIND_IDS)
+PROPAGATIONS: Final[tuple[Propagation, ...]] = get_args(Propagation)
+
+# What neurons without genes of their own are: regular spiking, in Izhikevich's words.
+REGULAR_SPIKING: Final = (0.02, 0.2, -65.0, 8.0)
+MOST_STEPS: Final = 2**20
+
+
+@dataclasses.dataclass(frozen=True)
+class Dynamics:
+    """How networks work through time.
+
+    Attributes:
+        kind: What nodes remember.
+        propagation: When links act: "next-step" lets every value travel one link per step,
+            "same-step" delays only the links that close a cycle. Only recurrent networks choose.
+        time_step: How much time a step takes, in seconds (ctrnn) or milliseconds (izhikevich); 0
+            for the others.
+        steps: How many steps a call takes while its inputs stay as they are.
+
+    Raises:
+        OptionError: An option has a value that is not allowed, or that this kind does not have.
+    """
+
+    kind: KindName = "feedforward"
+    propagation: Propagation = "next-step"
+    time_step: float = 0.0
+    steps: int = 1
+
+    @classmethod
+    def of(
+        cls,
+        kind: str = "feedforward",
+        propagation: str = "next-step",
+        time_step: float | None = None,
+        steps: int = 1,
+    ) -> Dynamics:
+        """Checks what a user wrote; a time step of None is the kind's own.
+
+        Raises:
+            OptionError: An option has a value that is not allowed, or that this kind does not have.
+        """
+        check_option("kind", kind, KIND_NAMES)
+        check_option("propagation", propagation, PROPAGATIONS)
+        known = KINDS[KIND_IDS[kind]]
+        if propagation != "next-step" and kind != "recurrent":
+            raise OptionError(
+                f'propagation="{propagation}" is for kind="recurrent"; kind="{kind}" has no choice.'
+            )
+        if time_step is not None and not known.time_step:
+            raise OptionError(f'time_step is for "ctrnn" and "izhikevich"; kind="{kind}" has none.')
+        seconds = known.time_step if time_step is None else _positive("time_step", time_step)
+        count = _count("steps", steps)
+        if count > 1 and kind == "feedforward":
+            raise OptionError('steps is for networks with memory; kind="feedforward" has none.')
+        when: Propagation = "same-step" if propagation == "same-step" else "next-step"
+        return cls(known.name, when, seconds, count)
+
+    def options(self) -> dict[str, Any]:
+        """What to tell `evonet.compile`, by name."""
+        time_step = self.time_step or None
+        return {**dataclasses.asdict(self), "time_step": time_step}
+
+    @property
+    def has_memory(self) -> bool:
+        """Whether anything is kept from one step to the next."""
+        return self.num_states > 0
+
+    @property
+    def kind_id(self) -> int:
+        """The number of the kind in the kernels."""
+        return KIND_IDS[self.kind]
+
+    @property
+    def num_states(self) -> int:
+        """C, how many numbers each node remembers."""
+        return len(KINDS[self.kind_id].states)
+
+    @property
+    def num_parameters(self) -> int:
+        """How many numbers of each node only this kind has."""
+        return len(KINDS[self.kind_id].parameters)
+
+
+def _positive(name: str, found: float) -> float:
+    try:
+        number = math.nan if isinstance(found, (bool, str)) else float(found)
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if not 0 < number < math.inf:
+        raise OptionError(f"{name}={found!r} must be a number above 0.")
+    return number
+
+
+def _count(name: str, found: int) -> int:
+    try:
+        number = 0 if isinstance(found, bool) else operator.index(found)
+    except TypeError:
+        number = 0
+    if not 1 <= number <= MOST_STEPS:
+        raise OptionError(f"{name}={found!r} must be a whole number from 1 to {MOST_STEPS}.")
+    return number

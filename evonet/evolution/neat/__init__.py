@@ -1,0 +1,1 @@
+"""NEAT: species, reproduction, and the two verbs ask and tell."""

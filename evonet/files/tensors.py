@@ -1,0 +1,173 @@
+"""Named arrays plus some settings in one checksummed safetensors file.
+
+The header holds one text, `evonet`: a JSON object with the format's name and version, the
+settings, and a SHA-256 over all of that and every array. (One text, because safetensors writes
+several of them in random order, and equal contents should give equal files.)
+
+Reading executes nothing and believes nothing: whatever is not exactly what writing produces is
+a `FileFormatError`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evonet.errors import FileFormatError
+from evonet.files.atomic import open_atomic
+
+METADATA_KEY: Final = "evonet"
+TYPES: Final[dict[str, str]] = {
+    "BOOL": "bool",
+    "U8": "uint8",
+    "U32": "uint32",
+    "U64": "uint64",
+    "I32": "int32",
+    "I64": "int64",
+    "F32": "float32",
+    "F64": "float64",
+}
+
+
+def write_tensors(
+    path: str | os.PathLike[str],
+    format: str,
+    version: int,
+    settings: Mapping[str, Any],
+    tensors: Mapping[str, NDArray[Any]],
+) -> None:
+    """Writes arrays and settings, atomically; equal arguments give equal bytes.
+
+    Args:
+        path: The file to replace or create.
+        format: Name of the format, such as "evonet.genes.population".
+        version: Version of the format.
+        settings: Anything that JSON can hold, by name.
+        tensors: Contiguous arrays of a type in `TYPES`, by name.
+
+    Raises:
+        OSError: The disk or the folder does not take it.
+    """
+    from safetensors.numpy import save
+
+    facts = {"format": format, "version": version, **settings}
+    facts["sha256"] = _checksum(facts, tensors)
+    data = save(dict(tensors), {METADATA_KEY: _compact(facts)})
+    with open_atomic(path) as file:
+        file.write(data)
+
+
+def read_tensors(
+    path: str | os.PathLike[str], format: str, version: int, names: Iterable[str]
+) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Reads what `write_tensors` wrote.
+
+    Args:
+        path: The file to read.
+        format: The format that the file must have.
+        version: The newest version that the caller understands.
+        names: The arrays that the file must hold, and no others.
+
+    Returns:
+        The settings, with "version" among them, and the arrays.
+
+    Raises:
+        FileFormatError: The file is damaged, or holds something else.
+        OSError: There is no such file, or it cannot be read.
+    """
+    with open(path, "rb") as file:
+        data = file.read()
+    where = os.fspath(path)
+    facts = _read_facts(data, where)
+    if facts.get("format") != format:
+        raise FileFormatError(
+            f'{where}: holds {json.dumps(facts.get("format"))}. Expected "{format}".'
+        )
+    found = facts.get("version")
+    if type(found) is not int or found < 1:
+        raise FileFormatError(f"{where}: has version {found!r}. Expected 1 to {version}.")
+    if found > version:
+        raise FileFormatError(
+            f"{where}: has version {found}, from a newer evonet. This one reads up to version "
+            f"{version}. Update evonet."
+        )
+    tensors = _read_arrays(data, where)
+    if facts.pop("sha256", None) != _checksum(facts, tensors):
+        raise FileFormatError(f"{where}: is damaged. Its contents do not match its checksum.")
+    _check_names(set(tensors), set(names), where)
+    return facts, tensors
+
+
+def _read_facts(data: bytes, where: str) -> dict[str, Any]:
+    """Parses the header down to evonet's own JSON object."""
+    header = data[8 : 8 + int.from_bytes(data[:8], "little")]
+    if len(header) < 2 or not header.startswith(b"{"):
+        raise FileFormatError(f"{where}: is not a safetensors file, or is cut short.")
+    parsed = _parse(header, where)
+    metadata = parsed.get("__metadata__")
+    if not isinstance(metadata, dict) or not isinstance(metadata.get(METADATA_KEY), str):
+        raise FileFormatError(f"{where}: is a safetensors file, but not one of evonet.")
+    return _parse(metadata[METADATA_KEY].encode(errors="replace"), where)
+
+
+def _parse(text: bytes, where: str) -> dict[str, Any]:
+    """Parses a JSON object that was written compactly, with nothing but spaces behind."""
+    try:
+        parsed = json.loads(text)
+        if isinstance(parsed, dict) and _compact(parsed).encode() == text.rstrip(b" "):
+            return parsed
+    except (ValueError, RecursionError):
+        pass
+    raise FileFormatError(f"{where}: is damaged. Its header is not the JSON that was written.")
+
+
+def _read_arrays(data: bytes, where: str) -> dict[str, NDArray[Any]]:
+    from safetensors import SafetensorError, deserialize
+
+    try:
+        views = deserialize(data)  # type: ignore[no-untyped-call]
+    except SafetensorError as error:
+        raise FileFormatError(f"{where}: is damaged or cut short ({error}).") from None
+    arrays: dict[str, NDArray[Any]] = {}
+    for name, view in views:
+        if view["dtype"] not in TYPES:
+            raise FileFormatError(
+                f"{where}: tensor {name} has type {view['dtype']}. Expected one of "
+                f"{', '.join(TYPES)}."
+            )
+        kind = np.dtype(TYPES[view["dtype"]]).newbyteorder("<")
+        flat = np.frombuffer(view["data"], kind)
+        if kind == np.bool_ and flat.view(np.uint8).max(initial=0) > 1:
+            raise FileFormatError(f"{where}: tensor {name} has entries other than true and false.")
+        arrays[name] = flat.astype(kind.newbyteorder("=")).reshape(view["shape"])
+    return arrays
+
+
+def _check_names(found: set[str], expected: set[str], where: str) -> None:
+    for problem, names in (("is missing", expected - found), ("is unknown", found - expected)):
+        if names:
+            raise FileFormatError(
+                f"{where}: tensor {min(names)} {problem}. "
+                f"Expected exactly {', '.join(sorted(expected))}."
+            )
+
+
+def _checksum(facts: Mapping[str, Any], tensors: Mapping[str, NDArray[Any]]) -> str:
+    """Hashes everything a file holds, in an order that does not depend on the file."""
+    digest = hashlib.sha256(_compact(dict(sorted(facts.items()))).encode())
+    for name in sorted(tensors):
+        array = tensors[name]
+        array = array.astype(array.dtype.newbyteorder("<"), copy=False)
+        digest.update(_compact([name, array.dtype.str, array.shape]).encode())
+        digest.update(np.ascontiguousarray(array).data)
+    return digest.hexdigest()
+
+
+def _compact(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"))

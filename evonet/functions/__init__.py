@@ -1,0 +1,1 @@
+"""Activations, aggregations and losses: built in and custom."""

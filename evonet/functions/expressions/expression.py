@@ -1,0 +1,75 @@
+"""An expression as the registry keeps it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from evonet.errors import ExpressionError
+from evonet.functions.expressions.parse import MOST_CHARACTERS, parse
+from evonet.functions.expressions.program import Program, assemble
+from evonet.functions.expressions.steps import Steps, lower
+from evonet.functions.expressions.tree import Kind, Node, write
+
+
+@dataclass(frozen=True)
+class Expression:
+    """A formula that every backend can compute.
+
+    Attributes:
+        kind: What it is for.
+        tree: What it computes.
+        text: The tree in words, always written in the same way.
+    """
+
+    kind: Kind
+    tree: Node
+    text: str
+
+    @cached_property
+    def steps(self) -> Steps:
+        """The operations in the order in which all backends take them."""
+        return lower(self.tree, self.kind)
+
+    @cached_property
+    def program(self) -> Program:
+        """The steps for the compiled extension."""
+        return assemble(self.steps)
+
+
+def make_expression(definition: str | Callable[..., Any], kind: Kind, where: str) -> Expression:
+    """Reads a text or a simple Python function.
+
+    Args:
+        definition: Either of them. Nothing of it is executed.
+        kind: What it is for.
+        where: How a message begins.
+
+    Raises:
+        ExpressionError: It cannot be translated; the message points at what is wrong.
+    """
+    if isinstance(definition, str):
+        tree = parse(definition, kind, where)
+    elif callable(definition):
+        from evonet.functions.expressions.python_source import from_function
+
+        tree = from_function(definition, kind, where)
+    else:
+        raise ExpressionError(
+            f"{where}: found {type(definition).__name__}. Expected an expression as text, or a "
+            "Python function of one argument."
+        )
+    text = write(tree)
+    if len(text) > MOST_CHARACTERS:
+        raise ExpressionError(
+            f"{where}: is too long, {len(text)} characters when written out. At most "
+            f"{MOST_CHARACTERS} are allowed."
+        )
+    made = Expression(kind, tree, text)
+    try:
+        _ = made.program
+    except ValueError as error:
+        raise ExpressionError(f"{where}: {error}") from None
+    return made

@@ -1,0 +1,1 @@
+"""Populations: the genes of many genomes in a few arrays."""

@@ -1,0 +1,146 @@
+"""Saves a population's arrays, and loads them without trusting the file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evonet.errors import EvonetError, FileFormatError, did_you_mean
+from evonet.files.tensors import read_tensors, write_tensors
+from evonet.functions.registry import ACTIVATION_TABLE, AGGREGATION_TABLE, adopted, is_texts
+from evonet.functions.table import Functions
+from evonet.genes.arrays import ARRAYS, MOST_PINS
+
+if TYPE_CHECKING:
+    from evonet.genes.population import Population
+
+Made = TypeVar("Made")
+
+FORMAT: Final = "evonet.genes.population"
+VERSION: Final = 1
+# Genes store functions by id; a file spells them out, so that ids may change.
+FUNCTIONS: Final = {
+    "activation": ("activations", ACTIVATION_TABLE),
+    "aggregation": ("aggregations", AGGREGATION_TABLE),
+}
+
+
+def save_population(population: Population, path: str | os.PathLike[str]) -> None:
+    """Writes a population to a safetensors file; `Population.save` documents it.
+
+    Raises:
+        OptionError: Two functions of one's own have the same name.
+        OSError: The disk or the folder does not take it.
+    """
+    settings: dict[str, Any] = {
+        "num_inputs": population.num_inputs,
+        "num_outputs": population.num_outputs,
+    }
+    names, own, tensors = pack_functions(population)
+    settings |= names
+    if own:
+        settings["functions"] = own
+    write_tensors(path, FORMAT, VERSION, settings, tensors)
+
+
+def pack_functions(
+    population: Population,
+) -> tuple[dict[str, list[str]], dict[str, dict[str, str]], dict[str, NDArray[Any]]]:
+    """Brings the functions of a population into a form that does not depend on the process.
+
+    Returns:
+        The names by id for every setting; functions of one's own with their expressions, those
+        that are in use; and all arrays, with ids of that list of names.
+
+    Raises:
+        OptionError: Two functions have the same name.
+    """
+    names: dict[str, list[str]] = {}
+    own: dict[str, dict[str, str]] = {}
+    tensors = {name: getattr(population, name) for name in ARRAYS}
+    for name, (setting, functions) in FUNCTIONS.items():
+        ids, builtin = tensors[name], functions.num_builtin
+        used = sorted(functions.own(ids[ids >= builtin]).items())
+        names[setting] = [function.name for function in functions[:builtin]]
+        names[setting] += [name for name, _ in used]
+        if used:
+            own[setting] = dict(used)
+            table = np.arange(256, dtype=np.uint8)
+            for place, (known, text) in enumerate(used):
+                table[functions.id_of(known, text)] = builtin + place
+            tensors[name] = table[ids]
+    return names, own, tensors
+
+
+def read_population(path: str | os.PathLike[str], make: Callable[..., Made]) -> Made:
+    """Reads a file.
+
+    Args:
+        path: The file.
+        make: What to do with the numbers of inputs and outputs and the arrays, all by name; it
+            validates genes.
+
+    Raises:
+        FileFormatError: The file is damaged, or holds something else.
+        OSError: There is no such file, or it cannot be read.
+    """
+    settings, tensors = read_tensors(path, FORMAT, VERSION, ARRAYS)
+    where = os.fspath(path)
+    expected = {"format", "version", "num_inputs", "num_outputs"}
+    expected.update(setting for setting, _ in FUNCTIONS.values())
+    if set(settings) - {"functions"} != expected:
+        raise FileFormatError(
+            f"{where}: has the settings {', '.join(sorted(settings))}. "
+            f"Expected {', '.join(sorted(expected))}."
+        )
+    counts = []
+    for name in ("num_inputs", "num_outputs"):
+        if type(settings[name]) is not int or not 0 <= settings[name] <= MOST_PINS:
+            raise FileFormatError(
+                f"{where}: {name} is {settings[name]!r}. Expected 0 to {MOST_PINS}."
+            )
+        counts.append(settings[name])
+    own = settings.get("functions", {})
+    if not is_texts(own):
+        raise FileFormatError(f"{where}: functions are not tables of expressions.")
+    try:
+        with adopted(own):
+            for name, (setting, functions) in FUNCTIONS.items():
+                tensors[name] = renumber(tensors[name], settings[setting], functions, name)
+            return make(num_inputs=counts[0], num_outputs=counts[1], **tensors)
+    except EvonetError as error:
+        raise FileFormatError(f"{where}: {error}") from error
+
+
+def renumber(ids: NDArray[Any], names: Any, functions: Functions, where: str) -> NDArray[np.uint8]:
+    """Turns the ids of a file into today's ids.
+
+    Args:
+        ids: Which of the names each node uses, [N].
+        names: The names by id, as the file lists them.
+        functions: The registry.
+        where: How a message begins.
+
+    Raises:
+        FileFormatError: A node uses a name that is not in the registry, or no name at all.
+    """
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise FileFormatError(f"{where}s are {names!r}. Expected a list of names.")
+    if ids.dtype != np.uint8:
+        raise FileFormatError(f"{where} has type {ids.dtype}. Expected uint8.")
+    if ids.size and ids.max() >= len(names):
+        raise FileFormatError(f"{where} has an id {ids.max()}, and the file names {len(names)}.")
+    today = functions.ids
+    table = np.zeros(256, np.uint8)
+    for i in np.unique(ids).tolist():
+        if names[i] not in today:
+            raise FileFormatError(
+                f'{where} "{names[i]}" is not known. {did_you_mean(names[i], today)}'
+            )
+        table[i] = today[names[i]]
+    renumbered: NDArray[np.uint8] = table[ids]
+    return renumbered

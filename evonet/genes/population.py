@@ -1,0 +1,504 @@
+"""A population of genomes, packed into flat arrays."""
+
+from __future__ import annotations
+
+import operator
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NoReturn, SupportsIndex, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from evonet.errors import GenomeError, OptionError, ShapeError
+from evonet.genes.arrays import (
+    ARRAYS,
+    Int64Array,
+    RealArray,
+    RealType,
+    real_type,
+)
+from evonet.genes.file import read_population, save_population
+from evonet.genes.genome import Genome
+from evonet.genes.lists import GenomeLike, arrays_from_lists
+from evonet.genes.random import random_arrays
+from evonet.genes.selection import cut_genomes, join_genomes, pick_genomes
+from evonet.genes.validation import check_population
+from evonet.plugins.neat_python.genes import (
+    NeatConfig,
+    NeatGenome,
+    NeatGenomes,
+    arrays_from_neat,
+    explain_genes,
+    list_genomes,
+    pin_counts,
+)
+from evonet.plugins.neat_python.genomes import genomes_to_neat
+
+
+class Population:
+    """P genomes as a struct of flat arrays, without padding.
+
+    Genome g owns the nodes `node_start[g]:node_start[g + 1]`, by ascending key, and the connections
+    `conn_start[g]:conn_start[g + 1]`, by ascending innovation number. Inputs have the keys
+    -1..-I and no genes; outputs have the keys 0..O-1 and always a node; hidden nodes have larger
+    keys. A population never changes: its arrays are read-only, and what looks like a change gives
+    a new population.
+
+    `population[3]` is a readable `Genome`; `population[2:5]` (which shares memory),
+    `population[mask]` and `population[[3, 1, 1]]` are populations. Two populations are equal if
+    all their arrays have the same bits, so 0.0 and -0.0 differ.
+
+    Attributes:
+        num_inputs: How many inputs each network has, I.
+        num_outputs: How many outputs each network has, O.
+        node_start: Where the nodes of each genome begin, int64 [P+1].
+        node_key: Names of the nodes, int64 [N].
+        bias: Added to the aggregate of a node's links, [N].
+        response: Multiplies that aggregate, [N].
+        activation: Id from `evonet.functions.registry.ACTIVATIONS`, uint8 [N].
+        aggregation: Id from `evonet.functions.registry.AGGREGATIONS`, uint8 [N].
+        time_constant: For continuous-time networks, in seconds, above 0, [N].
+        conn_start: Where the connections of each genome begin, int64 [P+1].
+        innovation: Number of the mutation that invented the connection, int64 [E].
+        source: Key of a node or an input, int64 [E].
+        target: Key of a node, int64 [E].
+        weight: Multiplies the source's value, [E].
+        enabled: Whether the connection carries anything, bool [E].
+        rank: The order in which the genome lists its links, a permutation of 0, 1, ... inside
+            each genome, int32 [E]. Sums follow this order.
+    """
+
+    __slots__ = ("num_inputs", "num_outputs", *ARRAYS)
+    __hash__ = None  # type: ignore[assignment]
+
+    num_inputs: int
+    num_outputs: int
+    node_start: Int64Array
+    node_key: Int64Array
+    bias: RealArray
+    response: RealArray
+    activation: NDArray[np.uint8]
+    aggregation: NDArray[np.uint8]
+    time_constant: RealArray
+    conn_start: Int64Array
+    innovation: Int64Array
+    source: Int64Array
+    target: Int64Array
+    weight: RealArray
+    enabled: NDArray[np.bool_]
+    rank: NDArray[np.int32]
+
+    def __init__(
+        self,
+        *,
+        num_inputs: SupportsIndex,
+        num_outputs: SupportsIndex,
+        node_start: Int64Array,
+        node_key: Int64Array,
+        bias: RealArray,
+        response: RealArray,
+        activation: NDArray[np.uint8],
+        aggregation: NDArray[np.uint8],
+        time_constant: RealArray,
+        conn_start: Int64Array,
+        innovation: Int64Array,
+        source: Int64Array,
+        target: Int64Array,
+        weight: RealArray,
+        enabled: NDArray[np.bool_],
+        rank: NDArray[np.int32],
+        validate: bool = True,
+    ) -> None:
+        """Wraps arrays without copying them; they must not be changed afterwards.
+
+        The arguments are the attributes of the class, contiguous, and of exactly the types given
+        there; all real-valued ones have the same type, float32 or float64. With `validate=False`
+        nothing is checked. Kernels trust a population, so that is only for arrays that are right
+        by construction.
+
+        Raises:
+            OptionError: The number of inputs or outputs is out of range.
+            ShapeError: An array has the wrong type, shape or length, or offsets do not ascend.
+            UnknownFunctionError: A node has a function id that nobody registered.
+            GenomeError: A gene makes no sense; the message names the genome and the gene.
+        """
+        arrays = locals()
+        _set(self, "num_inputs", operator.index(num_inputs))
+        _set(self, "num_outputs", operator.index(num_outputs))
+        for name in ARRAYS:
+            _set(self, name, _read_only(arrays[name], name))
+        if validate:
+            check_population(self)
+
+    @classmethod
+    def empty(cls, num_inputs: int, num_outputs: int, dtype: DTypeLike = np.float32) -> Population:
+        """Makes a population of no genomes.
+
+        Raises:
+            OptionError: The number of inputs or outputs is out of range.
+            ShapeError: The type is neither float32 nor float64.
+        """
+        return cls.from_genes(num_inputs, num_outputs, [], dtype)
+
+    @classmethod
+    def from_genes(
+        cls,
+        num_inputs: int,
+        num_outputs: int,
+        genomes: Iterable[GenomeLike],
+        dtype: DTypeLike = np.float32,
+    ) -> Population:
+        """Packs genes written as Python lists.
+
+        XOR with one hidden node:
+
+            xor = Population.from_genes(2, 1, [(
+                [dict(key=0, bias=-0.5), dict(key=1, bias=-1.5)],
+                [(-1, 0, 1.0), (-2, 0, 1.0), (-1, 1, 1.0), (-2, 1, 1.0), (1, 0, -2.0)],
+            )])
+
+        Args:
+            num_inputs: I.
+            num_outputs: O.
+            genomes: One pair (nodes, connections) per genome. A node is a dict with `key` and any
+                of `bias`, `response`, `activation`, `aggregation`, `time_constant`, or a tuple of
+                these in this order, or just a key. A connection is a tuple (source, target,
+                weight), optionally followed by enabled and innovation, or a dict. Connections
+                without an innovation number get one by structure. Sums follow the listed order.
+            dtype: float32 or float64.
+
+        Raises:
+            ShapeError: The type is neither float32 nor float64.
+            UnknownFunctionError: A node names a function that nobody registered.
+            GenomeError: A gene makes no sense; the message names the genome and the gene.
+        """
+        arrays = arrays_from_lists(genomes, real_type(dtype))
+        return cls(num_inputs=num_inputs, num_outputs=num_outputs, **arrays)
+
+    @classmethod
+    def from_neat(
+        cls, genomes: NeatGenomes, config: NeatConfig, dtype: DTypeLike = np.float64
+    ) -> Population:
+        """Packs neat-python genomes; neither they nor the config change.
+
+        Where neat-python has no innovation numbers (before 1.0), or a genome uses one twice,
+        equal (source, target) pairs get equal numbers. Where it has no time constants, they are 1.
+
+        Args:
+            genomes: Pairs (id, genome), as fitness functions get them, or genomes, or a dict of
+                genomes by id.
+            config: A `neat.Config`, or its `genome_config`.
+            dtype: float64, as in neat-python, or float32.
+
+        Raises:
+            OptionError: The genomes or the config are something else.
+            ShapeError: The type is neither float32 nor float64.
+            UnknownFunctionError: A node names a function that nobody registered.
+            GenomeError: A gene makes no sense; the message names the genome's id and the gene.
+        """
+        num_inputs, num_outputs = pin_counts(config)
+        ids, found = list_genomes(genomes)
+        arrays = arrays_from_neat(ids, found, real_type(dtype))
+        population = cls(num_inputs=num_inputs, num_outputs=num_outputs, **arrays, validate=False)
+        try:
+            check_population(population, [f"genome id {key}" for key in ids])
+        except GenomeError:
+            explain_genes(ids, found)  # NumPy turned None into nan; say what it was.
+            raise
+        return population
+
+    def to_neat(
+        self, config: NeatConfig, keys: Iterable[int] | None = None
+    ) -> list[tuple[int, NeatGenome]]:
+        """Makes neat-python genomes; `from_neat` turns them into an equal population.
+
+        The config's innovation tracker and node counter stay as they are: to breed these genomes
+        further in neat-python, raise both above the largest numbers in use.
+
+        Args:
+            config: A `neat.Config`, or its `genome_config`, with the same inputs and outputs.
+            keys: Ids of the genomes, [P]; 1, 2, ... if absent.
+
+        Returns:
+            Pairs (id, genome), without fitness.
+
+        Raises:
+            OptionError: The config or the keys do not fit this population.
+            GenomeError: The installed neat-python has no time constants, and a node needs one.
+        """
+        return genomes_to_neat(self, config, keys)
+
+    @classmethod
+    def random(
+        cls,
+        num_genomes: int,
+        num_inputs: int,
+        num_outputs: int,
+        *,
+        num_nodes: int,
+        num_connections: int,
+        dtype: DTypeLike = np.float32,
+        seed: int = 0,
+        feed_forward: bool = True,
+        activations: Sequence[str] = ("sigmoid",),
+        aggregations: Sequence[str] = ("sum",),
+        enabled: float = 1.0,
+        weight_scale: float = 1.0,
+        bias_scale: float = 1.0,
+    ) -> Population:
+        """Draws random networks of one size; the same arguments give the same networks.
+
+        As long as the connections suffice, every hidden node is connected towards an output, and
+        every node reads something.
+
+        Args:
+            num_genomes: P.
+            num_inputs: I.
+            num_outputs: O.
+            num_nodes: Hidden and output nodes of each genome.
+            num_connections: Distinct connections of each genome.
+            dtype: float32 or float64; float32 gives the rounded genes of float64.
+            seed: Which networks to draw.
+            feed_forward: Whether to draw only acyclic networks, in which outputs are no sources.
+                Otherwise any node may read any node, itself too.
+            activations: Names to choose from for each node.
+            aggregations: Names to choose from for each node.
+            enabled: Probability that a connection is enabled.
+            weight_scale: Standard deviation of the normally distributed weights.
+            bias_scale: Standard deviation of the normally distributed biases.
+
+        Raises:
+            OptionError: An argument is out of range, or the connections do not fit.
+            ShapeError: The type is neither float32 nor float64.
+            UnknownFunctionError: Nobody registered an activation or aggregation.
+        """
+        arrays = random_arrays(
+            num_genomes,
+            num_inputs,
+            num_outputs,
+            num_nodes=num_nodes,
+            num_connections=num_connections,
+            dtype=real_type(dtype),
+            seed=seed,
+            feed_forward=feed_forward,
+            activations=activations,
+            aggregations=aggregations,
+            enabled=enabled,
+            weight_scale=weight_scale,
+            bias_scale=bias_scale,
+        )
+        return cls(num_inputs=num_inputs, num_outputs=num_outputs, **arrays, validate=False)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes this population to one safetensors file, whole or not at all.
+
+        Equal populations give equal bytes.
+
+        Args:
+            path: The file to replace or create.
+
+        Raises:
+            OSError: The disk or the folder does not take it.
+        """
+        save_population(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Population:
+        """Reads a population from a file that `save` wrote.
+
+        Args:
+            path: The file to read. It may come from anywhere: nothing in it is executed, and
+                every gene is validated.
+
+        Raises:
+            FileFormatError: The file is damaged, from a newer evonet, or no population.
+            OSError: There is no such file, or it cannot be read.
+        """
+        return read_population(path, cls)
+
+    @classmethod
+    def concatenate(cls, populations: Iterable[Population]) -> Population:
+        """Joins populations, in order, into one.
+
+        Raises:
+            OptionError: There are none, or they differ in inputs, outputs or type.
+        """
+        parts = list(populations)
+        if not parts:
+            raise OptionError("There is nothing to concatenate. Use Population.empty().")
+        for i, part in enumerate(parts):
+            for name in ("num_inputs", "num_outputs", "dtype"):
+                first, found = getattr(parts[0], name), getattr(part, name)
+                if found != first:
+                    raise OptionError(
+                        f"Population {i} has {name}={found} and population 0 has {name}={first}. "
+                        "Only populations alike can be joined."
+                    )
+        return parts[0]._with(join_genomes(parts))
+
+    @property
+    def num_genomes(self) -> int:
+        """How many genomes there are, P."""
+        return len(self.node_start) - 1
+
+    @property
+    def num_nodes(self) -> int:
+        """How many nodes all genomes have together, N."""
+        return len(self.node_key)
+
+    @property
+    def num_connections(self) -> int:
+        """How many connections all genomes have together, enabled or not, E."""
+        return len(self.innovation)
+
+    @property
+    def dtype(self) -> RealType:
+        """Type of the real-valued genes, float32 or float64."""
+        return self.bias.dtype
+
+    @property
+    def sizes(self) -> Int64Array:
+        """Number of nodes and of connections of each genome, [P, 2]."""
+        return np.stack([np.diff(self.node_start), np.diff(self.conn_start)], axis=1)
+
+    @property
+    def nbytes(self) -> int:
+        """Size of all arrays in bytes."""
+        return sum(getattr(self, name).nbytes for name in ARRAYS)
+
+    def astype(self, dtype: DTypeLike) -> Population:
+        """Rounds the real-valued genes to another type.
+
+        Raises:
+            ShapeError: The type is neither float32 nor float64.
+            GenomeError: A gene is too large for float32, or a time constant too small.
+        """
+        to = real_type(dtype)
+        if to == self.dtype:
+            return self
+        reals = [name for name, kind in ARRAYS.items() if kind == "real"]
+        with np.errstate(over="ignore", under="ignore"):  # The validation finds what overflowed.
+            arrays = {name: getattr(self, name).astype(to) for name in reals}
+        return self._with(arrays, validate=to == np.float32)
+
+    def __len__(self) -> int:
+        """Counts the genomes."""
+        return self.num_genomes
+
+    def __iter__(self) -> Iterator[Genome]:
+        """Walks over the genomes."""
+        return (self[i] for i in range(len(self)))
+
+    @overload
+    def __getitem__(self, index: SupportsIndex) -> Genome: ...
+
+    @overload
+    def __getitem__(self, index: slice | ArrayLike) -> Population: ...
+
+    def __getitem__(self, index: SupportsIndex | slice | ArrayLike) -> Genome | Population:
+        """Selects one genome, or several as a population.
+
+        Args:
+            index: A number, a slice, a bool mask [P], or the wanted numbers [Q].
+
+        Raises:
+            IndexError: There is no such genome.
+            ShapeError: A mask has the wrong length, or an index is not made of whole numbers.
+        """
+        if isinstance(index, slice):
+            begin, end, step = index.indices(len(self))
+            if step == 1:
+                return self._with(cut_genomes(self, begin, max(begin, end)))
+            return self._with(pick_genomes(self, np.arange(len(self))[index]))
+        wanted = np.asarray(index)
+        if wanted.ndim == 0 and wanted.dtype.kind in "iu":
+            i = int(wanted)
+            if not -len(self) <= i < len(self):
+                raise IndexError(f"genome {i} does not exist: the population has {len(self)}.")
+            i %= len(self)
+            return Genome(self._with(cut_genomes(self, i, i + 1)))
+        if wanted.ndim != 1 or (wanted.dtype.kind not in "iub" and wanted.size):
+            raise ShapeError(
+                f"An index of type {wanted.dtype} and shape {wanted.shape} selects no genomes. "
+                "Use a number, a slice, a list of numbers or a mask."
+            )
+        if wanted.dtype.kind == "b" and len(wanted) != len(self):
+            raise ShapeError(f"The mask has {len(wanted)} entries for {len(self)} genomes.")
+        numbers = np.arange(len(self))
+        numbers = numbers[wanted if wanted.size else wanted.astype(np.int64)]
+        return self._with(pick_genomes(self, numbers))
+
+    def _with(self, arrays: Mapping[str, object], validate: bool = False) -> Population:
+        """Replaces some arrays."""
+        state: dict[str, Any] = {name: getattr(self, name) for name in self.__slots__}
+        state.update(arrays)
+        return type(self)(**state, validate=validate)
+
+    def __add__(self, other: Population) -> Population:
+        """Joins two populations."""
+        if not isinstance(other, Population):
+            return NotImplemented
+        return Population.concatenate([self, other])
+
+    def __eq__(self, other: object) -> bool:
+        """Compares all arrays bit by bit."""
+        if not isinstance(other, Population):
+            return NotImplemented
+        if (self.num_inputs, self.num_outputs) != (other.num_inputs, other.num_outputs):
+            return False
+        return all(_same_bits(getattr(self, name), getattr(other, name)) for name in ARRAYS)
+
+    def __repr__(self) -> str:
+        """Says how many genes of what type there are."""
+        return (
+            f"Population({self.num_genomes} genomes, {self.num_inputs} inputs, "
+            f"{self.num_outputs} outputs, {self.num_nodes} nodes, "
+            f"{self.num_connections} connections, {self.dtype})"
+        )
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        """Refuses to change a population.
+
+        Raises:
+            AttributeError: Always.
+        """
+        raise AttributeError(f"A population never changes, so {name} cannot be set.")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        """Refuses to change a population.
+
+        Raises:
+            AttributeError: Always.
+        """
+        raise AttributeError(f"A population never changes, so {name} cannot be deleted.")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickles and copies by plain state; the copy is read-only too."""
+        return _restore, ({name: getattr(self, name) for name in self.__slots__},)
+
+
+_set = object.__setattr__
+
+
+def _restore(state: dict[str, Any]) -> Population:
+    return Population(**state, validate=False)
+
+
+def _read_only(array: NDArray[Any], name: str) -> NDArray[Any]:
+    if not isinstance(array, np.ndarray):
+        raise ShapeError(f"{name} is a {type(array).__name__}. Expected a NumPy array.")
+    if not array.flags.writeable:
+        return array
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def _same_bits(a: NDArray[Any], b: NDArray[Any]) -> bool:
+    if a.dtype != b.dtype or a.shape != b.shape:
+        return False
+    if a.dtype.kind == "f":
+        bits = f"u{a.dtype.itemsize}"
+        return bool((a.view(bits) == b.view(bits)).all())
+    return bool((a == b).all())

@@ -1,0 +1,103 @@
+"""The config as the plain numbers that `kernels/genetics/gene_rules.h` reads, by its names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from evonet.config import BoolGene, ChoiceGene, Config, FloatGene
+from evonet.errors import OptionError
+from evonet.functions.registry import OWN
+
+Rules = dict[str, Any]
+
+
+def genome_rules(config: Config) -> Rules:
+    """What breeding needs to know."""
+    genome = config.genome
+    return {
+        "bias": _float_rule(genome.bias),
+        "response": _float_rule(genome.response),
+        "time_constant": _float_rule(genome.time_constant),
+        "weight": _float_rule(genome.weight),
+        "activation": _choice_rule(genome.activation, _ids(config, "activations")),
+        "aggregation": _choice_rule(genome.aggregation, _ids(config, "aggregations")),
+        "enabled": _bool_rule(genome.enabled),
+        "conn_add": genome.conn_add_prob,
+        "conn_delete": genome.conn_delete_prob,
+        "node_add": genome.node_add_prob,
+        "node_delete": genome.node_delete_prob,
+        "single_structural_mutation": genome.single_structural_mutation,
+        "structural_mutation_surer": genome.surer,
+        "feed_forward": genome.feed_forward,
+    }
+
+
+def distance_rules(config: Config) -> Rules:
+    """What genetic distance needs to know."""
+    genome = config.genome
+    return {
+        "disjoint": genome.compatibility_disjoint_coefficient,
+        "excess": genome.excess_coefficient,
+        "weight": genome.compatibility_weight_coefficient,
+        "enable_penalty": genome.compatibility_enable_penalty,
+        "include_nodes": genome.compatibility_include_node_genes,
+    }
+
+
+def check_time_constants(config: Config, dtype: np.dtype[Any]) -> None:
+    """Refuses a config that would let evolution make nodes which are not valid.
+
+    Args:
+        config: Says how time constants begin and mutate.
+        dtype: Type of the genes.
+
+    Raises:
+        OptionError: Time constants may fall to 0 or below.
+    """
+    gene = config.genome.time_constant
+    constant = gene.mutate_rate == 0 and gene.init_stdev == 0 and gene.init_mean > 0
+    if not constant and dtype.type(gene.min_value) <= 0:
+        raise OptionError(
+            f"genome.time_constant_min_value={gene.min_value} lets time constants fall to 0, but "
+            "they must stay above it. Use 0.01, say."
+        )
+
+
+def _float_rule(gene: FloatGene) -> Rules:
+    return {
+        "init_mean": gene.init_mean,
+        "init_stdev": gene.init_stdev,
+        "init_uniform": gene.init_type == "uniform",
+        "mutate_power": gene.mutate_power,
+        "mutate_rate": gene.mutate_rate,
+        "replace_rate": gene.replace_rate,
+        "max_value": gene.max_value,
+        "min_value": gene.min_value,
+    }
+
+
+def _ids(config: Config, title: str) -> dict[str, int]:
+    """What names mean to a config, whatever they mean to others now."""
+    functions, own = OWN[title], config.functions.get(title, {})
+    return {**functions.ids, **{name: functions.id_of(name, text) for name, text in own.items()}}
+
+
+def _choice_rule(gene: ChoiceGene, ids: Mapping[str, int]) -> Rules:
+    return {
+        "mutate_rate": gene.mutate_rate,
+        "first": -1 if gene.default == "random" else ids[gene.default],
+        "options": [ids[name] for name in gene.options],
+    }
+
+
+def _bool_rule(gene: BoolGene) -> Rules:
+    first = {"true": 1, "false": 0, "random": -1}[str(gene.default).lower()]
+    return {
+        "mutate_rate": gene.mutate_rate,
+        "to_true_add": gene.rate_to_true_add,
+        "to_false_add": gene.rate_to_false_add,
+        "first": first,
+    }

@@ -1,0 +1,96 @@
+"""Checks that a population's arrays fit together, and then every gene in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evonet.errors import OptionError, ShapeError
+from evonet.genes.arrays import ARRAYS, CONNECTION_ARRAYS, MOST_PINS, NODE_ARRAYS, Int64Array
+from evonet.genes.checks import check_genes
+
+if TYPE_CHECKING:
+    from evonet.genes.population import Population
+
+# Genes that are checked at a time, so that all intermediate arrays stay in the cache.
+PART: Final = 1 << 15
+
+
+def check_population(population: Population, labels: Sequence[str] | None = None) -> None:
+    """Raises unless every array of a population is well-formed.
+
+    Args:
+        population: What to check.
+        labels: What messages call each genome, [P]; "genome 0", "genome 1", ... if absent.
+
+    Raises:
+        OptionError: The number of inputs or outputs is out of range.
+        ShapeError: An array has the wrong type, shape or length, or offsets do not ascend.
+        UnknownFunctionError: A node has a function id that nobody registered.
+        GenomeError: A gene makes no sense.
+    """
+    _check_counts(population)
+    _check_types(population)
+    _check_starts(population)
+    for begin, end in _parts(population):
+        check_genes(population[begin:end], begin, labels)
+
+
+def _check_counts(p: Population) -> None:
+    for name in ("num_inputs", "num_outputs"):
+        if not 0 <= getattr(p, name) <= MOST_PINS:
+            raise OptionError(f"{name}={getattr(p, name)} is not between 0 and {MOST_PINS}.")
+
+
+def _check_types(p: Population) -> None:
+    real = p.bias.dtype
+    if real not in (np.float32, np.float64):
+        raise ShapeError(f"bias has type {real}. Expected float32 or float64.")
+    for name, kind in ARRAYS.items():
+        array: NDArray[Any] = getattr(p, name)
+        expected = real if kind == "real" else np.dtype(kind)
+        if array.dtype != expected:
+            hint = ", the type of bias" if kind == "real" else ""
+            raise ShapeError(f"{name} has type {array.dtype}. Expected {expected}{hint}.")
+        if array.ndim != 1:
+            raise ShapeError(f"{name} has shape {array.shape}. Expected one dimension.")
+        if not (array.flags.c_contiguous and array.flags.aligned):
+            raise ShapeError(f"{name} is not contiguous and aligned. Pass a copy, {name}.copy().")
+
+
+def _check_starts(p: Population) -> None:
+    if len(p.node_start) == 0:
+        raise ShapeError("node_start is empty. Expected P + 1 offsets; [0] for no genomes.")
+    if len(p.conn_start) != len(p.node_start):
+        raise ShapeError(
+            f"conn_start has {len(p.conn_start)} offsets and node_start has "
+            f"{len(p.node_start)}. Expected P + 1 in both."
+        )
+    for name, arrays in (("node_start", NODE_ARRAYS), ("conn_start", CONNECTION_ARRAYS)):
+        starts: Int64Array = getattr(p, name)
+        if starts[0] != 0:
+            raise ShapeError(f"{name} begins with {starts[0]}. Expected 0.")
+        falls = starts[1:] < starts[:-1]
+        if falls.any():
+            g = int(np.argmax(falls))
+            raise ShapeError(
+                f"{name} falls from {starts[g]} to {starts[g + 1]} at genome {g}. "
+                "Expected ascending offsets."
+            )
+        for array in arrays:
+            if len(getattr(p, array)) != starts[-1]:
+                raise ShapeError(
+                    f"{array} has {len(getattr(p, array))} entries. "
+                    f"Expected {starts[-1]}, where {name} ends."
+                )
+
+
+def _parts(p: Population) -> Iterator[tuple[int, int]]:
+    """Cuts a population into ranges of genomes whose arrays fit into the cache."""
+    load = p.node_start + p.conn_start
+    cuts = np.searchsorted(load, np.arange(0, int(load[-1]) + 1, PART))
+    return pairwise(np.unique(np.append(cuts, len(p))).tolist())

@@ -1,0 +1,1 @@
+"""Numbers that are the same everywhere: random draws, exact sums, elementary functions."""

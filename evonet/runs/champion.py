@@ -1,0 +1,232 @@
+"""Champions: the best genome of a run as one small JSON file that people can read.
+
+    save_champion("champion.json", result.best, result.neat.config)
+    network = read_champion("champion.json").compile()
+
+Numbers are as short as they can be without losing a bit, connections stand in the order in which
+sums follow them, and equal champions give equal bytes. The `sha256` is over everything else;
+whoever changes a file by hand removes that line.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+
+from evonet.files.atomic import open_atomic
+from evonet.runs.champion_fields import FORMAT, VERSION, Scalar, check_fields
+from evonet.config import Config
+from evonet.errors import EvonetError, FileFormatError, OptionError
+from evonet.evolution.neat.neat import Best
+from evonet.functions.registry import adopted
+from evonet.genes.arrays import RealType
+from evonet.definitions.dynamics import Dynamics
+from evonet.network import Network
+from evonet.network import compile as compile_network
+from evonet.genes.population import Population
+from evonet.genes.file import pack_functions
+from evonet.schedule.schedule import FEEDFORWARD
+
+Document: TypeAlias = dict[str, Any]
+DYNAMICS: Final = ("kind", "propagation", "time_step", "steps")
+HINT: Final = "If it was changed by hand on purpose, remove the line with the sha256."
+
+
+@dataclass(frozen=True)
+class Champion:
+    """What a file holds.
+
+    Attributes:
+        population: The one genome.
+        dynamics: How its network works through time.
+        fitness: What it scored, if that is known.
+        generation: When it was found, if that is known.
+        id: Its number in the run, if that is known.
+        seed: The seed of the run, if that is known.
+        config_digest: Names the settings of the run, if they are known.
+        metadata: Whatever else was to be remembered.
+    """
+
+    population: Population
+    dynamics: Dynamics = FEEDFORWARD
+    fitness: float | None = None
+    generation: int | None = None
+    id: int | None = None
+    seed: int | None = None
+    config_digest: str | None = None
+    metadata: Mapping[str, Scalar] = field(default_factory=dict)
+
+    def compile(self, **options: Any) -> Network:
+        """Makes the network that it was; options are those of `evonet.compile`."""
+        return compile_network(self.population, **{**self.dynamics.options(), **options})
+
+
+def save_champion(
+    path: str | os.PathLike[str],
+    champion: Best | Population,
+    config: Config | None = None,
+    *,
+    seed: int | None = None,
+    fitness: float | None = None,
+    generation: int | None = None,
+    dynamics: Dynamics | None = None,
+    metadata: Mapping[str, Scalar] | None = None,
+) -> None:
+    """Writes one genome, whole or not at all.
+
+    Args:
+        path: The file to replace or create.
+        champion: The best genome of a run, or any population of one genome.
+        config: The settings of the run, of which the file keeps the digest.
+        seed: The seed of the run; None for that of the config.
+        fitness: What it scored; None for what is known.
+        generation: When it was found; None for what is known.
+        dynamics: How its network works through time; None for what the config says, or for a
+            feed-forward network.
+        metadata: Texts, numbers, truth values or None to remember, by name.
+
+    Raises:
+        OptionError: There is not exactly one genome, or an argument is out of range.
+        OSError: The disk or the folder does not take it.
+    """
+    best = champion if isinstance(champion, Best) else None
+    genome = champion.genome if isinstance(champion, Best) else champion
+    if not isinstance(genome, Population) or len(genome) != 1:
+        raise OptionError(
+            f"A champion is one genome, found {genome!r}. Pass neat.best or population[3:4]."
+        )
+    if best is not None:
+        fitness = best.fitness if fitness is None else fitness
+        generation = best.generation if generation is None else generation
+    if config is not None and seed is None:
+        seed = config.run.seed
+    if dynamics is None:
+        dynamics = FEEDFORWARD if config is None else config.dynamics
+    document: Document = {
+        "format": FORMAT,
+        "version": VERSION,
+        **dynamics.options(),
+        "num_inputs": genome.num_inputs,
+        "num_outputs": genome.num_outputs,
+        "dtype": genome.dtype.name,
+        "fitness": None if fitness is None else float(fitness),
+        "generation": generation,
+        "id": None if best is None else best.id,
+        "seed": seed,
+        "config_digest": None if config is None else config.digest(),
+        "metadata": dict(metadata or {}),
+        "functions": pack_functions(genome)[1],
+        "nodes": [_shorten(node._asdict(), genome.dtype) for node in genome[0].nodes],
+        "connections": [_shorten(link._asdict(), genome.dtype) for link in genome[0].connections],
+    }
+    try:
+        check_fields(document)
+    except FileFormatError as error:
+        raise OptionError(f"This champion could not be read again: {error}") from error
+    document["sha256"] = _digest(document)
+    with open_atomic(path) as file:
+        file.write(_layout(document).encode())
+
+
+def load_champion(path: str | os.PathLike[str]) -> Population:
+    """Reads a genome that `save_champion` wrote.
+
+    Args:
+        path: The file to read. It may come from anywhere: nothing in it is executed, and every
+            gene is validated.
+
+    Returns:
+        A population of one genome.
+
+    Raises:
+        FileFormatError: The file is damaged, from a newer evonet, or no champion.
+        OSError: There is no such file, or it cannot be read.
+    """
+    return read_champion(path).population
+
+
+def read_champion(path: str | os.PathLike[str]) -> Champion:
+    """Reads a genome with all that its file says about it; see `load_champion`.
+
+    Raises:
+        FileFormatError: The file is damaged, from a newer evonet, or no champion.
+        OSError: There is no such file, or it cannot be read.
+    """
+    with open(path, "rb") as file:
+        data = file.read()
+    where = os.fspath(path)
+    try:
+        document = _parse(data)
+        checksum = document.pop("sha256", None)
+        check_fields(document)
+        if checksum is not None and checksum != _digest(document):
+            raise FileFormatError(f"is damaged. Its contents do not match its sha256. {HINT}")
+        genes = document["nodes"], document["connections"]
+        pins = document["num_inputs"], document["num_outputs"]
+        with adopted(document["functions"]):
+            population = Population.from_genes(*pins, [genes], document["dtype"])
+            dynamics = Dynamics.of(**{name: document[name] for name in DYNAMICS})
+    except EvonetError as error:
+        raise FileFormatError(f"{where}: {error}") from error
+    names = ("fitness", "generation", "id", "seed", "config_digest", "metadata")
+    return Champion(population, dynamics, **{name: document[name] for name in names})
+
+
+def _shorten(gene: Document, dtype: RealType) -> Document:
+    """Writes float32 genes with as few digits as they need, 0.1 and not 0.10000000149011612."""
+    return {name: _short(v, dtype) if type(v) is float else v for name, v in gene.items()}
+
+
+def _short(value: float, dtype: RealType) -> float:
+    if dtype == np.float64:
+        return value
+    short = float(str(np.float32(value)))
+    return short if np.float32(short) == np.float32(value) else value
+
+
+def _parse(data: bytes) -> Document:
+    try:
+        document = json.loads(
+            data.decode(), object_pairs_hook=_distinct, parse_constant=_no_constant
+        )
+    except (ValueError, RecursionError) as error:
+        reason = str(error) if isinstance(error, ValueError) else "it is nested too deeply"
+        raise FileFormatError(f"is not valid JSON, or cut short: {reason}.") from None
+    if not isinstance(document, dict):
+        raise FileFormatError(f"holds a {type(document).__name__}. Expected a JSON object.")
+    return document
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> Document:
+    table = dict(pairs)
+    if len(table) != len(pairs):
+        raise ValueError("a name appears twice in one object")
+    return table
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is not a number")
+
+
+def _digest(document: Document) -> str:
+    text = json.dumps(document, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _layout(document: Document) -> str:
+    """Puts every entry on a line of its own, and every gene too."""
+    lines = []
+    for name, value in sorted(document.items()):
+        if isinstance(value, list) and value:
+            genes = ",\n".join(f"  {json.dumps(gene, sort_keys=True)}" for gene in value)
+            text = f"[\n{genes}\n ]"
+        else:
+            text = json.dumps(value, sort_keys=True)
+        lines.append(f" {json.dumps(name)}: {text}")
+    return "{\n" + ",\n".join(lines) + "\n}\n"

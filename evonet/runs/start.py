@@ -1,0 +1,95 @@
+"""Evolution that keeps all there is to know about it in a folder."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+
+from evonet.runs.checkpoint import list_checkpoints
+from evonet.config import Config
+from evonet.evolution.callbacks import CheckpointSaver, MetricsWriter
+from evonet.evolution.hooks import Callback, CallbackLike, Result
+from evonet.runs.loop import evolve
+from evonet.runs.folder import RunFolder
+from evonet.runs.improvements import ImprovementWriter
+from evonet.runs.writers import ChampionWriter, ConfigWriter
+from evonet.tasks.base import Task
+
+# What a kill may cost, in seconds of work that is done again.
+SAVING_EVERY = 2.0
+
+
+def start_run(
+    folder: str | os.PathLike[str],
+    task: Task,
+    config: Config,
+    callbacks: Iterable[CallbackLike] = (),
+) -> Result:
+    """Evolves, and keeps config, metrics, checkpoints and champion in a folder.
+
+    Args:
+        folder: The folder of this run alone; made if it is missing.
+        task: What to evolve on.
+        config: All settings.
+        callbacks: More of them, as for `evolve`.
+
+    Raises:
+        RunFolderError: The folder holds a run already, or another process works on it.
+        EvonetError: As `evolve` raises it.
+        OSError: The disk or the folder does not take it. What was kept before is still there.
+    """
+    home = RunFolder(folder)
+    made = home.create()
+    try:
+        with home.locked():
+            return evolve(task, config, callbacks=[*_keepers(home), *callbacks])
+    except BaseException as error:
+        if made:  # a folder in which a generation was done stays
+            home.discard(error)
+        raise
+
+
+def resume_run(
+    folder: str | os.PathLike[str],
+    task: Task,
+    config: Config | None = None,
+    callbacks: Iterable[CallbackLike] = (),
+    fork: bool = False,
+) -> Result:
+    """Goes on with a run; it ends with the bits of one that was never interrupted.
+
+    A run that was killed before its first checkpoint begins again.
+
+    Args:
+        folder: The folder of the run.
+        task: What the run began with.
+        config: What to go on with; None for the folder's config.toml.
+        callbacks: More of them, as for `evolve`.
+        fork: Whether to go on with another config than before, on purpose.
+
+    Raises:
+        RunFolderError: The folder holds no run, or another process works on it.
+        CheckpointError: No checkpoint can be read, or the config has changed.
+        EvonetError: As `evolve` raises it.
+        OSError: The disk or the folder does not take it. What was kept before is still there.
+    """
+    home = RunFolder(folder)
+    home.check()
+    with home.locked():
+        return evolve(
+            task,
+            Config.load(home.config) if config is None else config,
+            callbacks=[*_keepers(home), *callbacks],
+            resume=home.checkpoints if list_checkpoints(home.checkpoints) else None,
+            fork=fork,
+        )
+
+
+def _keepers(home: RunFolder) -> list[Callback]:
+    return [
+        ConfigWriter(home.config),
+        MetricsWriter(home.metrics),
+        ImprovementWriter(home.improvements),
+        ChampionWriter(home.champion, seconds=SAVING_EVERY),
+        CheckpointSaver(home.checkpoints, seconds=SAVING_EVERY),
+    ]

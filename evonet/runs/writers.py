@@ -1,0 +1,75 @@
+"""What a run writes beside metrics and checkpoints: its settings and its best genome."""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+
+from evonet.files.atomic import open_atomic
+from evonet.runs.champion import save_champion
+from evonet.evolution.hooks import Callback, Result, Run
+from evonet.evolution.neat.neat import NEAT, Best
+from evonet.evolution.record import GenerationRecord
+from evonet.runs.champion_notes import note_champion
+
+
+class ConfigWriter(Callback):
+    """Writes all settings of a run, as soon as they are known to fit the task."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        """Writes nothing yet.
+
+        Args:
+            path: The file, usually config.toml.
+        """
+        self._path = path
+
+    def on_start(self, run: Run) -> None:
+        """Writes the file."""
+        with open_atomic(self._path) as file:
+            file.write(run.neat.config.to_toml().encode())
+
+
+class ChampionWriter(Callback):
+    """Writes the best genome now and then, and at the end."""
+
+    def __init__(self, path: str | os.PathLike[str], seconds: float = 0.0) -> None:
+        """Writes nothing yet.
+
+        Args:
+            path: The file, usually champion.json.
+            seconds: The least time from one champion to the next, except at the end.
+        """
+        self._path = path
+        self._seconds = seconds
+        self._time = -math.inf
+        self._written: Best | None = None
+
+    def on_start(self, run: Run) -> None:
+        """Looks where the run is."""
+        self._neat = run.neat
+        self._task = run.task
+        self._name = run.neat.config.task.get("name")
+
+    def on_generation(self, record: GenerationRecord) -> None:
+        """Writes a new champion, if the last one has been there for a while."""
+        if time.monotonic() - self._time >= self._seconds:
+            self._write(self._neat)
+
+    def on_end(self, result: Result) -> None:
+        """Writes the champion."""
+        self._write(result.neat)
+
+    def _write(self, neat: NEAT) -> None:
+        if neat.best is None or neat.best is self._written:
+            return
+        dynamics = neat.config.dynamics
+        save_champion(
+            self._path,
+            neat.best,
+            neat.config,
+            seed=neat.seed,
+            metadata=note_champion(self._task, self._name, neat.best.genome, dynamics),
+        )
+        self._written, self._time = neat.best, time.monotonic()

@@ -1,0 +1,1 @@
+"""Schedules: the order in which the nodes of every genome can be computed."""

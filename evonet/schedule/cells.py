@@ -1,0 +1,72 @@
+"""What the nodes of networks with memory are given before the first step.
+
+`kernels/nodes/cells.h` says what becomes of it in every step after that.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from evonet.backends.reference.functions import activate
+from evonet.definitions.dynamics import REGULAR_SPIKING
+from evonet.functions.registry import ACTIVATION_IDS
+from evonet.installation import load_native
+
+if TYPE_CHECKING:
+    from evonet.definitions.dynamics import Dynamics
+    from evonet.genes.population import Population
+    from evonet.schedule.schedule import Schedule
+
+
+def node_parameters(
+    population: Population,
+    dynamics: Dynamics,
+    genes: npt.NDArray[np.int64] | None,
+    num_nodes: int,
+) -> npt.NDArray[Any]:
+    """The numbers that only one kind of network has.
+
+    Args:
+        population: Where the genes are.
+        dynamics: Of which kind.
+        genes: [N] position of each live node in the population; None if nothing is needed.
+        num_nodes: N.
+
+    Returns:
+        [N, c].
+    """
+    dtype = population.dtype
+    if genes is not None and dynamics.kind == "ctrnn":
+        step = dtype.type(dynamics.time_step)
+        with np.errstate(over="ignore", under="ignore"):
+            return exponential(-step / population.time_constant[genes]).reshape(-1, 1)
+    if genes is not None and dynamics.kind == "izhikevich":
+        return np.tile(np.array(REGULAR_SPIKING, dtype), (num_nodes, 1))
+    return np.zeros((num_nodes, 0), dtype)
+
+
+def exponential(x: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """exp(x) of x >= -60 with the same bits everywhere; below, exp(-60), which is next to 0."""
+    extension, which = load_native(), ACTIVATION_IDS["exp"]
+    if extension is None:
+        return activate(which, x)
+    return np.asarray(extension.activate(which, x, extension.simd_levels()[-1]))
+
+
+def first_state(schedule: Schedule, num_samples: int) -> npt.NDArray[Any]:
+    """What nodes remember before the first step.
+
+    Returns:
+        [C, N, B].
+    """
+    state = np.zeros(
+        (schedule.dynamics.num_states, schedule.num_nodes, num_samples), schedule.dtype
+    )
+    if schedule.dynamics.kind == "izhikevich":
+        b, c = schedule.cell[:, 1:2], schedule.cell[:, 2:3]
+        state[1] = c
+        state[2] = b * c
+    return state

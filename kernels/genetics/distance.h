@@ -1,0 +1,198 @@
+// distance.h: how far genomes are apart. Nodes match by key; connections match by their ends, as in
+// neat-python 2.0: one that was deleted and added again has another innovation number, but is the
+// same connection still.
+//
+// A genome is measured against up to 16 standards at once: each of its genes is looked up once in
+// their common dictionary, and a row there tells what every standard has under that word.
+#pragma once
+
+#include "genetics/gene_rules.h"
+#include "numerics/portable.h"
+#include "genetics/standards.h"
+
+EVONET_NAMESPACE_BEGIN
+
+template <class V>
+EVONET_FN V read_lanes(const Lane<V>* from) {
+  V lanes;
+  __builtin_memcpy(&lanes, from, sizeof(V));
+  return lanes;
+}
+
+// Slots for so many words: a power of two, at least half of them empty.
+EVONET_FN int32 dictionary_slots(int32 num_words) {
+  int32 slots = 4;
+  while (slots < 2 * num_words) slots *= 2;
+  return slots;
+}
+
+// The slot of a word, or the free one where it would be.
+template <class T>
+EVONET_FN int32 slot_of(const GeneDictionary<T>& dictionary, int64 first, int64 second) {
+  const unsigned long long mixed =
+      ((unsigned long long)first * 0x9E3779B97F4A7C15ull + (unsigned long long)second) *
+      0xBF58476D1CE4E5B9ull;
+  const int32 mask = dictionary.num_slots - 1;
+  for (int32 slot = int32(mixed >> 33) & mask;; slot = (slot + 1) & mask) {
+    const int32 word = dictionary.slots[slot];
+    if (word < 0 || (dictionary.first[word] == first && dictionary.second[word] == second)) {
+      return slot;
+    }
+  }
+}
+
+// The row of a word, which is put in if it is missing.
+template <class T>
+EVONET_FN int32 learn(GeneDictionary<T>& dictionary, int64 first, int64 second, int attributes) {
+  const int32 slot = slot_of(dictionary, first, second);
+  if (dictionary.slots[slot] < 0) {
+    const int32 word = dictionary.num_words++;
+    dictionary.slots[slot] = word;
+    dictionary.first[word] = first;
+    dictionary.second[word] = second;
+    T* row = dictionary.rows + int64(word) * attributes * kStandards;
+    for (int i = 0; i < attributes * kStandards; ++i) row[i] = T(0);
+  }
+  return dictionary.slots[slot];
+}
+
+template <class T>
+EVONET_FN void add_standard(Standards<T>& standards, const Genome<T>& genome) {
+  const int lane = standards.count++;
+  for (int32 i = 0; i < genome.num_nodes; ++i) {
+    const int32 word = learn(standards.nodes, genome.genes.node_key[i], 0, NODE_ROWS);
+    T* row = standards.nodes.rows + int64(word) * NODE_ROWS * kStandards + lane;
+    row[NODE_HELD * kStandards] = T(1);
+    row[NODE_BIAS * kStandards] = genome.genes.bias[i];
+    row[NODE_RESPONSE * kStandards] = genome.genes.response[i];
+    row[NODE_TIME * kStandards] = genome.genes.time_constant[i];
+    row[NODE_ACT * kStandards] = T(genome.genes.activation[i]);
+    row[NODE_AGG * kStandards] = T(genome.genes.aggregation[i]);
+  }
+  for (int32 i = 0; i < genome.num_conns; ++i) {
+    const int32 word =
+        learn(standards.links, genome.genes.source[i], genome.genes.target[i], LINK_ROWS);
+    T* row = standards.links.rows + int64(word) * LINK_ROWS * kStandards + lane;
+    row[LINK_HELD * kStandards] = T(1);
+    row[LINK_WEIGHT * kStandards] = genome.genes.weight[i];
+    row[LINK_ENABLED * kStandards] = genome.genes.enabled[i] ? T(1) : T(0);
+    standards.numbers[int64(word) * kStandards + lane] = genome.genes.innovation[i];
+  }
+  standards.num_nodes[lane] = T(genome.num_nodes);
+  standards.num_conns[lane] = T(genome.num_conns);
+  standards.last[lane] = genome.num_conns > 0 ? genome.genes.innovation[genome.num_conns - 1] : -1;
+}
+
+// The word of each node and connection of a genome, or -1.
+template <class T>
+EVONET_FN void look_up(const Standards<T>& standards, const Genome<T>& genome, int32* node_words,
+                       int32* link_words) {
+  const GeneDictionary<T> nodes = standards.nodes, links = standards.links;
+  for (int32 i = 0; i < genome.num_nodes; ++i) {
+    node_words[i] = nodes.slots[slot_of(nodes, genome.genes.node_key[i], 0)];
+  }
+  for (int32 i = 0; i < genome.num_conns; ++i) {
+    link_words[i] = links.slots[slot_of(links, genome.genes.source[i], genome.genes.target[i])];
+  }
+}
+
+template <class V>
+EVONET_FN V difference(V a, V b) {
+  return magnitude(a - b);
+}
+
+// (sum + coefficient * unmatched + more) / larger number of genes, or 0 without any.
+template <class V>
+EVONET_FN V per_gene(V sum, V matched, V count, V counts, Lane<V> coefficient, V more) {
+  const V unmatched = count + counts - (matched + matched);
+  const V larger = count > counts ? count : counts;
+  const V total = sum + all<V>(coefficient) * unmatched + more;
+  return larger > Lane<V>(0) ? total / larger : all<V>(Lane<V>(0));
+}
+
+template <class V, class T>
+EVONET_FN V node_distance(const Standards<T>& standards, int lane, const Genome<T>& genome,
+                          const int32* words, const DistanceRules<T>& rules) {
+  const V zero = all<V>(T(0)), one = all<V>(T(1));
+  V sum = zero, matched = zero;
+  for (int32 i = 0; i < genome.num_nodes; ++i) {
+    if (words[i] < 0) continue;
+    const T* row = standards.nodes.rows + int64(words[i]) * NODE_ROWS * kStandards + lane;
+    const auto has = [&](int attribute) { return read_lanes<V>(row + attribute * kStandards); };
+    V d = difference(has(NODE_BIAS), all<V>(genome.genes.bias[i])) +
+          difference(has(NODE_RESPONSE), all<V>(genome.genes.response[i]));
+    d = d + difference(has(NODE_TIME), all<V>(genome.genes.time_constant[i]));
+    d = d + (has(NODE_ACT) == all<V>(T(genome.genes.activation[i])) ? zero : one);
+    d = d + (has(NODE_AGG) == all<V>(T(genome.genes.aggregation[i])) ? zero : one);
+    const V held = has(NODE_HELD);
+    sum = sum + (held > T(0) ? d * all<V>(rules.weight) : zero);
+    matched = matched + held;
+  }
+  return per_gene(sum, matched, read_lanes<V>(standards.num_nodes + lane),
+                  all<V>(T(genome.num_nodes)), rules.disjoint, zero);
+}
+
+// Unmatched genes beyond the other genome's last innovation are excess, the others disjoint.
+template <class T>
+EVONET_FN int32 count_excess(const Standards<T>& standards, int lane, const Genome<T>& genome,
+                             const int32* words) {
+  const int64 last = genome.num_conns > 0 ? genome.genes.innovation[genome.num_conns - 1] : -1;
+  int32 excess = 0;
+  for (int32 word = 0; word < standards.links.num_words; ++word) {
+    const T* row = standards.links.rows + int64(word) * LINK_ROWS * kStandards + lane;
+    const int64 number = standards.numbers[int64(word) * kStandards + lane];
+    excess += row[LINK_HELD * kStandards] > T(0) && number > last;
+  }
+  for (int32 i = 0; i < genome.num_conns; ++i) {
+    const bool held =
+        words[i] >= 0 && standards.links.rows[int64(words[i]) * LINK_ROWS * kStandards +
+                                              LINK_HELD * kStandards + lane] > T(0);
+    if (held) {
+      excess -= standards.numbers[int64(words[i]) * kStandards + lane] > last;
+    } else {
+      excess += genome.genes.innovation[i] > standards.last[lane];
+    }
+  }
+  return excess;
+}
+
+template <class V, class T>
+EVONET_FN V link_distance(const Standards<T>& standards, int lane, const Genome<T>& genome,
+                          const int32* words, const DistanceRules<T>& rules) {
+  const V zero = all<V>(T(0));
+  V sum = zero, matched = zero;
+  for (int32 i = 0; i < genome.num_conns; ++i) {
+    if (words[i] < 0) continue;
+    const T* row = standards.links.rows + int64(words[i]) * LINK_ROWS * kStandards + lane;
+    const V enabled = all<V>(genome.genes.enabled[i] ? T(1) : T(0));
+    V d = difference(read_lanes<V>(row + LINK_WEIGHT * kStandards), all<V>(genome.genes.weight[i]));
+    d = d + (read_lanes<V>(row + LINK_ENABLED * kStandards) == enabled
+                 ? zero
+                 : all<V>(rules.enable_penalty));
+    const V held = read_lanes<V>(row + LINK_HELD * kStandards);
+    sum = sum + (held > T(0) ? d * all<V>(rules.weight) : zero);
+    matched = matched + held;
+  }
+  V more = zero;
+  if (rules.excess != rules.disjoint) {
+    T excess[sizeof(V) / sizeof(T)];
+    for (int i = 0; i < int(sizeof(V) / sizeof(T)); ++i) {
+      excess[i] = T(count_excess(standards, lane + i, genome, words));
+    }
+    more = all<V>(rules.excess - rules.disjoint) * read_lanes<V>(excess);
+  }
+  return per_gene(sum, matched, read_lanes<V>(standards.num_conns + lane),
+                  all<V>(T(genome.num_conns)), rules.disjoint, more);
+}
+
+// The distances to the standards from `lane` on, as many as V has lanes.
+template <class V, class T>
+EVONET_FN V distances_to(const Standards<T>& standards, int lane, const Genome<T>& genome,
+                         const int32* node_words, const int32* link_words,
+                         const DistanceRules<T>& rules) {
+  const V links = link_distance<V>(standards, lane, genome, link_words, rules);
+  if (!rules.include_nodes) return links;
+  return node_distance<V>(standards, lane, genome, node_words, rules) + links;
+}
+
+EVONET_NAMESPACE_END

@@ -1,0 +1,240 @@
+// bind_evolution.cpp: breeding and speciation for Python. Rules come as dicts with the field names
+// of gene_rules.h, so that no order of numbers has to be kept in step.
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+
+#include <vector>
+
+#include "native/bind/bindings.h"
+#include "native/breed.h"
+#include "native/speciate.h"
+#include "native/standard_set.h"
+#include "numerics/philox.h"
+
+using namespace nb::literals;
+
+namespace evonet {
+namespace {
+
+template <class V>
+V read(const nb::dict& rules, const char* name) {
+  return nb::cast<V>(rules[name]);
+}
+
+nb::dict sub(const nb::dict& rules, const char* name) { return nb::cast<nb::dict>(rules[name]); }
+
+template <class T>
+FloatRule<T> read_float_rule(const nb::dict& d) {
+  return {static_cast<T>(read<double>(d, "init_mean")),
+          static_cast<T>(read<double>(d, "init_stdev")),
+          static_cast<T>(read<double>(d, "mutate_power")),
+          static_cast<T>(read<double>(d, "max_value")),
+          static_cast<T>(read<double>(d, "min_value")),
+          static_cast<float>(read<double>(d, "mutate_rate")),
+          static_cast<float>(read<double>(d, "replace_rate")),
+          read<bool>(d, "init_uniform")};
+}
+
+ChoiceRule read_choice_rule(const nb::dict& d) {
+  ChoiceRule rule{};
+  rule.mutate_rate = static_cast<float>(read<double>(d, "mutate_rate"));
+  rule.first = read<int>(d, "first");
+  for (nb::handle option : nb::cast<nb::sequence>(d["options"])) {
+    if (rule.count == ChoiceRule::kMost) throw nb::value_error("at most 32 options");
+    rule.options[rule.count++] = nb::cast<uint8_t>(option);
+  }
+  return rule;
+}
+
+BoolRule read_bool_rule(const nb::dict& d) {
+  return {static_cast<float>(read<double>(d, "mutate_rate")),
+          static_cast<float>(read<double>(d, "to_true_add")),
+          static_cast<float>(read<double>(d, "to_false_add")), read<int>(d, "first")};
+}
+
+template <class T>
+GenomeRules<T> read_genome_rules(const nb::dict& d) {
+  return {read_float_rule<T>(sub(d, "bias")),
+          read_float_rule<T>(sub(d, "response")),
+          read_float_rule<T>(sub(d, "time_constant")),
+          read_float_rule<T>(sub(d, "weight")),
+          read_choice_rule(sub(d, "activation")),
+          read_choice_rule(sub(d, "aggregation")),
+          read_bool_rule(sub(d, "enabled")),
+          static_cast<float>(read<double>(d, "conn_add")),
+          static_cast<float>(read<double>(d, "conn_delete")),
+          static_cast<float>(read<double>(d, "node_add")),
+          static_cast<float>(read<double>(d, "node_delete")),
+          read<bool>(d, "single_structural_mutation"),
+          read<bool>(d, "structural_mutation_surer"),
+          read<bool>(d, "feed_forward")};
+}
+
+template <class T>
+DistanceRules<T> read_distance_rules(const nb::dict& d) {
+  return {static_cast<T>(read<double>(d, "disjoint")), static_cast<T>(read<double>(d, "excess")),
+          static_cast<T>(read<double>(d, "weight")),
+          static_cast<T>(read<double>(d, "enable_penalty")), read<bool>(d, "include_nodes")};
+}
+
+// A Population object's arrays, kept alive by the caller.
+template <class T>
+GenomesView<T> read_population(const nb::object& p) {
+  const auto keys = [&](const char* name) {
+    return reinterpret_cast<const long long*>(nb::cast<In<int64_t>>(p.attr(name)).data());
+  };
+  const auto reals = [&](const char* name) { return nb::cast<In<T>>(p.attr(name)).data(); };
+  const auto bytes = [&](const char* name) { return nb::cast<In<uint8_t>>(p.attr(name)).data(); };
+  const auto starts = nb::cast<In<int64_t>>(p.attr("node_start"));
+  return {static_cast<int64_t>(starts.shape(0)) - 1,
+          nb::cast<int>(p.attr("num_inputs")),
+          nb::cast<int>(p.attr("num_outputs")),
+          {keys("node_key"), reals("bias"), reals("response"), bytes("activation"),
+           bytes("aggregation"), reals("time_constant"), keys("innovation"), keys("source"),
+           keys("target"), reals("weight"), nb::cast<In<bool>>(p.attr("enabled")).data()},
+          starts.data(),
+          nb::cast<In<int64_t>>(p.attr("conn_start")).data()};
+}
+
+nb::object keys_to_numpy(Buffer<long long>& buffer) {
+  Buffer<int64_t> same;
+  same.size = buffer.size;
+  same.data.reset(reinterpret_cast<int64_t*>(buffer.data.release()));
+  return to_numpy(same);
+}
+
+template <class T>
+nb::dict to_dict(Offspring<T>& out) {
+  nb::dict d;
+  d["node_start"] = to_numpy(out.node_start);
+  d["node_key"] = keys_to_numpy(out.genes.node_key);
+  d["bias"] = to_numpy(out.genes.bias);
+  d["response"] = to_numpy(out.genes.response);
+  d["activation"] = to_numpy(out.genes.activation);
+  d["aggregation"] = to_numpy(out.genes.aggregation);
+  d["time_constant"] = to_numpy(out.genes.time_constant);
+  d["conn_start"] = to_numpy(out.conn_start);
+  d["innovation"] = keys_to_numpy(out.genes.innovation);
+  d["source"] = keys_to_numpy(out.genes.source);
+  d["target"] = keys_to_numpy(out.genes.target);
+  d["weight"] = to_numpy(out.genes.weight);
+  d["enabled"] = to_numpy(out.genes.enabled);
+  d["rank"] = to_numpy(out.rank);
+  return d;
+}
+
+template <class T>
+nb::tuple breed(const nb::object& parents, In<int64_t> fitter, In<int64_t> other,
+                const nb::dict& rules, uint64_t seed, uint32_t generation, int64_t next_node_key,
+                int64_t next_innovation, int threads, const std::string& simd) {
+  const BreedPlan<T> plan{read_population<T>(parents),
+                          static_cast<int64_t>(fitter.shape(0)),
+                          fitter.data(),
+                          other.data(),
+                          nb::cast<In<int32_t>>(parents.attr("rank")).data(),
+                          read_genome_rules<T>(rules),
+                          {seed, generation}};
+  const EvolutionKernels<T>& kernels = find_isa(simd).kernels(T()).evolution;
+  Numbers numbers{next_node_key, next_innovation};
+  Offspring<T> out;
+  run_interruptibly(
+      [&] { return breed_generation(plan, kernels, threads, python_signal, numbers, out); });
+  return nb::make_tuple(to_dict(out), numbers.node_key, numbers.innovation);
+}
+
+template <class T>
+nb::dict first(int64_t num_genomes, int num_inputs, int num_nodes, In<int64_t> source,
+               In<int64_t> target, int num_wanted, bool one_input, const nb::dict& rules,
+               uint64_t seed, uint32_t generation, int threads, const std::string& simd) {
+  const FirstPlan plan{num_inputs,
+                       num_nodes,
+                       static_cast<int>(source.shape(0)),
+                       num_wanted,
+                       one_input,
+                       reinterpret_cast<const long long*>(source.data()),
+                       reinterpret_cast<const long long*>(target.data())};
+  const GenomeRules<T> genome_rules = read_genome_rules<T>(rules);
+  const EvolutionKernels<T>& kernels = find_isa(simd).kernels(T()).evolution;
+  Offspring<T> out;
+  run_interruptibly([&] {
+    return first_generation(num_genomes, plan, genome_rules, {seed, generation}, kernels, threads,
+                            python_signal, out);
+  });
+  return to_dict(out);
+}
+
+template <class T>
+nb::tuple put_into_species(const nb::object& population, const nb::object& representatives,
+                           double threshold, const nb::dict& rules, int threads,
+                           const std::string& simd) {
+  const GenomesView<T> genomes = read_population<T>(population);
+  const GenomesView<T> old = read_population<T>(representatives);
+  const DistanceRules<T> distance_rules = read_distance_rules<T>(rules);
+  const EvolutionKernels<T>& kernels = find_isa(simd).kernels(T()).evolution;
+  Speciation found;
+  run_interruptibly([&] {
+    return speciate(genomes, old, static_cast<T>(threshold), distance_rules, kernels, threads,
+                    python_signal, found);
+  });
+  Buffer<int32_t> species(static_cast<int64_t>(found.species.size()));
+  Buffer<int64_t> chosen(static_cast<int64_t>(found.representative.size()));
+  std::copy(found.species.begin(), found.species.end(), species.data.get());
+  std::copy(found.representative.begin(), found.representative.end(), chosen.data.get());
+  return nb::make_tuple(to_numpy(species), to_numpy(chosen));
+}
+
+template <class T>
+nb::object distances(const nb::object& population, In<int64_t> a, In<int64_t> b,
+                     const nb::dict& rules, const std::string& simd) {
+  const GenomesView<T> genomes = read_population<T>(population);
+  const DistanceRules<T> distance_rules = read_distance_rules<T>(rules);
+  const EvolutionKernels<T>& kernels = find_isa(simd).kernels(T()).evolution;
+  Buffer<T> out(static_cast<int64_t>(a.shape(0)));
+  for (int64_t i = 0; i < out.size; ++i) {
+    const Genome<T> genome = genomes[b.data()[i]];
+    std::vector<int> words(genome.num_nodes + genome.num_conns);
+    T distance[kStandards];
+    StandardSet<T>({genomes[a.data()[i]]}, kernels)
+        .measure(genome, distance_rules, words.data(), distance);
+    out.data[i] = distance[0];
+  }
+  return to_numpy(out);
+}
+
+// One draw of each of `count` consecutive children: four words per child.
+nb::object draw_words(uint64_t seed, uint32_t generation, uint32_t first_child, int64_t count,
+                      uint32_t purpose, uint32_t draw) {
+  Buffer<uint32_t> words(4 * count);
+  for (int64_t i = 0; i < count; ++i) {
+    const Draws draws{seed, generation, first_child + static_cast<uint32_t>(i)};
+    const Philox drawn = draws(static_cast<Purpose>(purpose), draw);
+    for (int w = 0; w < 4; ++w) words.data[w * count + i] = drawn.word[w];
+  }
+  return to_numpy(words, {4, static_cast<size_t>(count)});
+}
+
+template <class T>
+void bind(nb::module_& m, const std::string& suffix) {
+  m.def(("breed" + suffix).c_str(), &breed<T>, "parents"_a, "fitter"_a, "other"_a, "rules"_a,
+        "seed"_a, "generation"_a, "next_node_key"_a, "next_innovation"_a, "threads"_a, "simd"_a,
+        "Breeds a generation: its arrays, the next node key and the next innovation.");
+  m.def(("first_generation" + suffix).c_str(), &first<T>, "num_genomes"_a, "num_inputs"_a,
+        "num_nodes"_a, "source"_a, "target"_a, "num_wanted"_a, "one_input"_a, "rules"_a, "seed"_a,
+        "generation"_a, "threads"_a, "simd"_a, "Makes the arrays of the first generation.");
+  m.def(("speciate" + suffix).c_str(), &put_into_species<T>, "population"_a, "representatives"_a,
+        "threshold"_a, "rules"_a, "threads"_a, "simd"_a,
+        "The species of each genome, and the genome that stands for each species or -1.");
+  m.def(("distances" + suffix).c_str(), &distances<T>, "population"_a, "a"_a, "b"_a, "rules"_a,
+        "simd"_a, "The distance between genomes a[i] and b[i], for all i.");
+}
+
+}  // namespace
+
+void bind_evolution(nb::module_& m) {
+  m.def("philox", &draw_words, "seed"_a, "generation"_a, "first_child"_a, "count"_a, "purpose"_a,
+        "draw"_a, "One draw of each of count consecutive children: words [4, count].");
+  bind<float>(m, "32");
+  bind<double>(m, "64");
+}
+
+}  // namespace evonet

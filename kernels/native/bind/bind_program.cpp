@@ -1,0 +1,178 @@
+// bind_program.cpp: takes programs from Python, checks them, and keeps those that have an id.
+#include <nanobind/stl/string.h>
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "nodes/activations.h"
+#include "nodes/aggregations.h"
+#include "native/bind/bindings.h"
+#include "native/program.h"
+
+using namespace nb::literals;
+
+namespace evonet {
+namespace {
+
+constexpr int kNumIds = 256;
+
+// A program for one type of numbers, and what it points to.
+template <class T>
+struct Owned {
+  std::vector<T> constants;
+  Program<T> program;
+
+  Owned(const std::vector<Instruction>& code, In<double> values, In<int32_t> bounds, int result) {
+    for (size_t i = 0; i < values.shape(0); ++i) {
+      constants.insert(constants.end(), Program<T>::kLanes, static_cast<T>(values.data()[i]));
+    }
+    program = {code.data(),
+               constants.data(),
+               static_cast<int>(bounds.shape(0) / 3),
+               {},
+               static_cast<uint16_t>(result),
+               false};
+    for (const Instruction& i : code) {
+      program.counts = program.counts || i.a == 1 || i.b == 1 || i.c == 1;
+    }
+    program.counts = program.counts || result == 1;
+    std::copy_n(bounds.data(), bounds.shape(0), program.bounds);
+  }
+};
+
+// A function of one's own. Kernels trust it, so it is checked when it is made.
+class Function {
+ public:
+  using Code = nb::ndarray<const uint16_t, nb::shape<-1, 5>, nb::c_contig, nb::device::cpu>;
+
+  Function(Code code, In<double> constants, In<int32_t> bounds, int result)
+      : code_(read(code, constants.shape(0), bounds, result)),
+        float32_(code_, constants, bounds, result),
+        float64_(code_, constants, bounds, result) {}
+
+  const Program<float>& program(float) const { return float32_.program; }
+  const Program<double>& program(double) const { return float64_.program; }
+  bool joins_links() const { return float32_.program.num_passes > 0; }
+
+  template <class T>
+  nb::object activate(nb::ndarray<const T, nb::ndim<1>, nb::c_contig> x,
+                      const std::string& simd) const {
+    if (joins_links()) throw nb::value_error("an aggregation is no activation");
+    const auto count = static_cast<int64_t>(x.shape(0));
+    Buffer<T> y(count + 64);
+    std::fill(std::copy_n(x.data(), count, y.data.get()), y.data.get() + count + 64, T(0));
+    constexpr int64_t kMost = 512 / sizeof(T);
+    for (int64_t i = 0; i < count; i += kMost) {
+      find_isa(simd).kernels(T()).forward.activate_by(program(T()), y.data.get() + i,
+                                                      static_cast<int>(std::min(kMost, count - i)));
+    }
+    return to_numpy(y, {static_cast<size_t>(count)});
+  }
+
+  // values [n, width] of all links, at least one.
+  template <class T>
+  nb::object aggregate(In<T> weights, nb::ndarray<const T, nb::ndim<2>, nb::c_contig> values,
+                       const std::string& simd) const {
+    const auto links = static_cast<int64_t>(values.shape(0));
+    const auto width = static_cast<int64_t>(values.shape(1));
+    if (links < 1 || static_cast<int64_t>(weights.shape(0)) != links || width < 1 || width > 64 ||
+        width == 2 || (width & (width - 1)) != 0) {
+      throw nb::value_error("wrong shapes");
+    }
+    std::vector<int32_t> source(links);
+    for (int64_t i = 0; i < links; ++i) source[i] = static_cast<int32_t>(i);
+    Buffer<T> out(width);
+    find_isa(simd).kernels(T()).forward.aggregate_by(program(T()), values.data(), source.data(),
+                                                     weights.data(), links, static_cast<int>(width),
+                                                     out.data.get());
+    return to_numpy(out, {static_cast<size_t>(width)});
+  }
+
+ private:
+  static std::vector<Instruction> read(Code code, size_t constants, In<int32_t> bounds,
+                                       int result) {
+    const size_t count = code.shape(0), sections = bounds.shape(0);
+    const auto is_register = [](int at) { return 0 <= at && at < kNumRegisters; };
+    const auto is_operand = [&](int at) {
+      return is_register(at) ||
+             (at >= kFirstConstant && static_cast<size_t>(at - kFirstConstant) < constants);
+    };
+    bool fits = sections % 3 == 1 && sections <= 3 * kMostPasses + 1 && is_register(result) &&
+                static_cast<size_t>(bounds.data()[sections - 1]) == count;
+    for (size_t i = 0; fits && i < sections; ++i) {
+      fits = (i == 0 ? 0 : bounds.data()[i - 1]) <= bounds.data()[i];
+    }
+    std::vector<Instruction> read;
+    for (size_t i = 0; fits && i < count; ++i) {
+      const uint16_t* at = code.data() + 5 * i;
+      const Instruction next{at[0], at[1], at[2], at[3], at[4]};
+      fits = next.op < NUM_OPERATIONS && is_register(next.to) && is_operand(next.a) &&
+             is_operand(next.b) && is_operand(next.c) && (next.op < OP_SUM || is_register(next.a));
+      read.push_back(next);
+    }
+    if (!fits) throw nb::value_error("not a program");
+    return read;
+  }
+
+  std::vector<Instruction> code_;
+  Owned<float> float32_;
+  Owned<double> float64_;
+};
+
+// An id means one function for as long as the process lives, so nothing is ever freed and any
+// thread may read.
+std::atomic<const Function*> activations[kNumIds], aggregations[kNumIds];
+
+void define(bool joins, int id, Function::Code code, In<double> constants, In<int32_t> bounds,
+            int result) {
+  std::atomic<const Function*>* table = joins ? aggregations : activations;
+  const int first = joins ? int{NUM_AGGREGATIONS} : int{NUM_ACTIVATIONS};
+  if (id < first || id >= kNumIds) throw nb::index_error("no id of a function of one's own");
+  auto made = std::make_unique<const Function>(code, constants, bounds, result);
+  if (!joins && made->joins_links()) throw nb::value_error("an aggregation is no activation");
+  const Function* nothing = nullptr;
+  if (table[id].compare_exchange_strong(nothing, made.get())) made.release();
+}
+
+template <class T>
+const Program<T>* find(const std::atomic<const Function*>* table, int id) {
+  if (id < 0 || id >= kNumIds) return nullptr;
+  const Function* found = table[id].load(std::memory_order_acquire);
+  return found == nullptr ? nullptr : &found->program(T());
+}
+
+}  // namespace
+
+template <class T>
+const Program<T>* custom_activation(int id) {
+  return find<T>(activations, id);
+}
+template <class T>
+const Program<T>* custom_aggregation(int id) {
+  return find<T>(aggregations, id);
+}
+template const Program<float>* custom_activation<float>(int);
+template const Program<double>* custom_activation<double>(int);
+template const Program<float>* custom_aggregation<float>(int);
+template const Program<double>* custom_aggregation<double>(int);
+
+void bind_program(nb::module_& m) {
+  nb::class_<Function>(m, "Function")
+      .def(nb::init<Function::Code, In<double>, In<int32_t>, int>(), "code"_a.noconvert(),
+           "constants"_a.noconvert(), "bounds"_a.noconvert(), "result"_a)
+      .def("activate", &Function::activate<float>, "x"_a.noconvert(), "simd"_a,
+           "Applies an activation to every element.")
+      .def("activate", &Function::activate<double>, "x"_a.noconvert(), "simd"_a)
+      .def("aggregate", &Function::aggregate<float>, "weights"_a.noconvert(),
+           "values"_a.noconvert(), "simd"_a, "Joins links [n] with values [n, W] to [W].")
+      .def("aggregate", &Function::aggregate<double>, "weights"_a.noconvert(),
+           "values"_a.noconvert(), "simd"_a);
+  m.def("define", &define, "joins"_a, "id"_a, "code"_a.noconvert(), "constants"_a.noconvert(),
+        "bounds"_a.noconvert(), "result"_a,
+        "Gives an id to an aggregation, or else an activation, unless it has a function already.");
+}
+
+}  // namespace evonet

@@ -1,0 +1,68 @@
+// bindings.h: what all parts of the Python module share.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <string>
+#include <vector>
+
+#include "native/buffer.h"
+#include "native/isa/isa.h"
+
+namespace nb = nanobind;
+
+namespace evonet {
+
+// What this processor can run, slowest first.
+const std::vector<const Isa*>& usable_isas();
+const Isa& find_isa(const std::string& name);
+
+// Adds the functions of evolution to the module.
+void bind_evolution(nb::module_& m);
+
+// Adds what measures the limits of the machine to the module.
+void bind_machine(nb::module_& m);
+
+// Adds functions of one's own to the module.
+void bind_program(nb::module_& m);
+
+// Adds control tasks and their rollouts to the module.
+void bind_rollout(nb::module_& m);
+
+// Adds the packer of neat-python's genomes to the module.
+void bind_pack_neat(nb::module_& m);
+
+// Adds networks that compute as neat-python's classes do, one sample at a time.
+void bind_neat_network(nb::module_& m);
+void bind_neat_spiking(nb::module_& m);
+
+// Lets Ctrl-C through: true when Python has an exception pending.
+inline bool python_signal() {
+  nb::gil_scoped_acquire gil;
+  return PyErr_CheckSignals() != 0;
+}
+
+// Runs work without the GIL; if a signal stopped it, raises what the handler raised.
+template <class Work>
+void run_interruptibly(Work&& work) {
+  bool finished;
+  {
+    nb::gil_scoped_release release;
+    finished = work();
+  }
+  if (!finished) throw nb::python_error();
+}
+
+template <class E>
+using In = nb::ndarray<const E, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+template <class E>
+nb::object to_numpy(Buffer<E>& buffer, std::vector<size_t> shape = {}) {
+  if (shape.empty()) shape = {static_cast<size_t>(buffer.size)};
+  E* data = buffer.data.release();
+  nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<E*>(p); });
+  return nb::cast(nb::ndarray<nb::numpy, E>(data, shape.size(), shape.data(), owner));
+}
+
+}  // namespace evonet

@@ -1,0 +1,324 @@
+// module.cpp: the Python face of the native kernels. Arrays are checked for type and layout here,
+// for meaning in Python; the GIL is released while kernels run.
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <memory>
+#include <new>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "native/bind/bindings.h"
+#include "native/compile_schedule.h"
+#include "native/isa/isa.h"
+#include "native/memory.h"
+#include "native/pack_units.h"
+#include "native/bind/read_schedule.h"
+#include "native/sample_blocks.h"
+#include "native/thread_pool.h"
+
+using namespace nb::literals;
+
+namespace evonet {
+
+namespace {
+
+template <class T>
+std::pair<nb::dict, int64_t> compile(int64_t num_inputs, int64_t num_outputs,
+                                     In<int64_t> node_start, In<int64_t> node_key, In<T> bias,
+                                     In<T> response, In<uint8_t> activation,
+                                     In<uint8_t> aggregation, In<int64_t> conn_start,
+                                     In<int64_t> source, In<int64_t> target, In<T> weight,
+                                     In<bool> enabled, In<int32_t> rank, int wiring, int threads) {
+  const auto num_genomes = static_cast<int64_t>(node_start.shape(0)) - 1;
+  const PopulationView<T> population{
+      num_genomes,   num_inputs,      num_outputs,       node_start.data(),  node_key.data(),
+      bias.data(),   response.data(), activation.data(), aggregation.data(), conn_start.data(),
+      source.data(), target.data(),   weight.data(),     enabled.data(),     rank.data()};
+  CompiledSchedule<T> out;
+  run_interruptibly([&] {
+    return compile_schedule(population, static_cast<Wiring>(wiring), threads, python_signal, out);
+  });
+  nb::dict fields;
+  fields["node_start"] = to_numpy(out.node_start);
+  fields["node_key"] = to_numpy(out.node_key);
+  fields["bias"] = to_numpy(out.bias);
+  fields["response"] = to_numpy(out.response);
+  fields["activation"] = to_numpy(out.activation);
+  fields["aggregation"] = to_numpy(out.aggregation);
+  fields["edge_start"] = to_numpy(out.edge_start);
+  fields["source"] = to_numpy(out.source);
+  fields["weight"] = to_numpy(out.weight);
+  fields["level_start"] = to_numpy(out.level_start);
+  fields["level_end"] = to_numpy(out.level_end);
+  fields["output_slot"] = to_numpy(
+      out.output_slot, {static_cast<size_t>(num_genomes), static_cast<size_t>(num_outputs)});
+  if (wiring != kLevels) fields["gene"] = to_numpy(out.gene);
+  return {fields, out.cyclic_genome};
+}
+
+// Genomes [begin, end) of a schedule as GPUs read them.
+template <class T>
+nb::dict pack(int64_t num_inputs, int64_t begin, int64_t end, In<int64_t> node_start, In<T> bias,
+              In<T> response, In<uint8_t> activation, In<uint8_t> aggregation,
+              In<int64_t> edge_start, In<int32_t> source, In<T> weight, int threads) {
+  const ScheduleView<T> schedule{end - begin,
+                                 num_inputs,
+                                 0,
+                                 node_start.data() + begin,
+                                 bias.data(),
+                                 response.data(),
+                                 activation.data(),
+                                 aggregation.data(),
+                                 edge_start.data(),
+                                 source.data(),
+                                 weight.data(),
+                                 nullptr,
+                                 nullptr,
+                                 nullptr};
+  PackedUnits out;
+  const int count = threads > 0 ? threads : available_threads();
+  run_interruptibly([&] { return pack_units(schedule, count, python_signal, out); });
+  nb::dict arrays;
+  arrays["unit_start"] = to_numpy(out.unit_start);
+  arrays["node_unit"] = to_numpy(out.node_unit);
+  arrays["units"] = to_numpy(out.units, {static_cast<size_t>(out.units.size) / 4, 4});
+  return arrays;
+}
+
+// A schedule bound to a SIMD level; calling it evaluates all genomes on all samples.
+template <class T>
+class Forward {
+ public:
+  using Samples = nb::ndarray<const T, nb::c_contig, nb::device::cpu>;
+  using Outputs = nb::ndarray<T, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+  using Targets = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+  using Losses = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+  using State = nb::ndarray<const T, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+
+  Forward(nb::object schedule, int threads, const std::string& simd)
+      : owner_(schedule),
+        schedule_(read_schedule<T>(schedule)),
+        threads_(threads > 0 ? threads : available_threads()),
+        kernels_(find_isa(simd).kernels(T()).forward) {
+    const ScheduleView<T>& s = schedule_;
+    max_slots_ = s.num_inputs;
+    for (int64_t g = 0; g < s.num_genomes; ++g) max_slots_ = std::max(max_slots_, s.num_slots(g));
+    for (int64_t k = 0; k < s.node_start[s.num_genomes]; ++k) {
+      max_links_ = std::max(max_links_, s.edge_start[k + 1] - s.edge_start[k]);
+    }
+  }
+
+  void operator()(Samples x, Outputs y) const {
+    const auto num_samples = static_cast<int64_t>(y.shape(1));
+    run_interruptibly(
+        [&] { return evaluate({schedule_, x.data(), x.ndim() == 2, num_samples, y.data()}); });
+  }
+
+  // The same for networks with memory, from one state to the next, [C, N, B] each.
+  void step(Samples x, Outputs y, State state, Outputs next_state) const {
+    const auto num_samples = static_cast<int64_t>(y.shape(1));
+    run_interruptibly([&] {
+      return evaluate({schedule_, x.data(), x.ndim() == 2, num_samples, y.data(), state.data(),
+                       next_state.data()});
+    });
+  }
+
+  // The loss of every genome, with memory from a first state. Outputs are never all in memory, only
+  // those of some genomes at a time.
+  void loss(Samples x, Targets targets, int loss, Losses out) const {
+    const auto num_samples = static_cast<int64_t>(targets.shape(0));
+    const int64_t size = std::max<int64_t>(1, num_samples * schedule_.num_outputs);
+    const int64_t genomes = schedule_.num_genomes;
+    const int64_t most =
+        std::clamp<int64_t>(kOutputsAtOnce / size, 1, std::max<int64_t>(1, genomes));
+    Buffer<T> y(most * size);
+    run_interruptibly([&] {
+      for (int64_t begin = 0; begin < genomes; begin += most) {
+        const ScheduleView<T> part = schedule_.part(begin, std::min(begin + most, genomes));
+        const bool shared = x.ndim() == 2;
+        const T* samples =
+            shared ? x.data() : x.data() + begin * num_samples * schedule_.num_inputs;
+        if (!evaluate({part, samples, shared, num_samples, y.data.get()})) return false;
+        const int64_t per_task = std::max<int64_t>(1, kLossesPerTask / size);
+        const int64_t tasks = (part.num_genomes + per_task - 1) / per_task;
+        const bool done = parallel_for(
+            threads_, tasks,
+            [&](int, int64_t task, Interrupt& interrupt) {
+              const int64_t end = std::min((task + 1) * per_task, part.num_genomes);
+              for (int64_t g = task * per_task; g < end; ++g) {
+                if (interrupt.requested()) return;
+                kernels_.loss(loss, y.data.get() + g * size, targets.data(), num_samples,
+                              schedule_.num_outputs, out.data() + 2 * (begin + g));
+              }
+            },
+            python_signal);
+        if (!done) return false;
+      }
+      return true;
+    });
+  }
+
+ private:
+  // Below this many link-samples waking a thread costs more than it saves.
+  static constexpr int64_t kSerialWork = 1 << 17;
+  static constexpr int64_t kTaskWork = 1 << 20;
+  // Numbers: few enough for a cache, many enough that starting threads does not count.
+  static constexpr int64_t kOutputsAtOnce = 1 << 20;
+  static constexpr int64_t kLossesPerTask = 1 << 14;
+
+  // False if it was interrupted.
+  bool evaluate(const ForwardCall<T>& call) const {
+    const ScheduleView<T>& s = call.schedule;
+    const SampleBlocks blocks(call.num_samples, max_slots_, sizeof(T), kernels_.max_width);
+    // Splitting a block over genomes is free when inputs are shared: they are loaded once per task.
+    const int64_t cost = cost_until(s, s.num_genomes) - cost_until(s, 0);
+    const int64_t work = cost * s.steps * blocks.padded_samples();
+    // Enough tasks that no thread waits long for the last one.
+    const int64_t per_block =
+        (4 * threads_ + blocks.count() - 1) / std::max<int64_t>(1, blocks.count());
+    const int64_t splits =
+        std::clamp<int64_t>(std::max(cost * blocks.max_width() / kTaskWork, per_block), 1,
+                            std::max<int64_t>(1, s.num_genomes));
+    const int64_t tasks = blocks.count() * splits;
+    const int64_t threads = work < kSerialWork ? 1 : std::min<int64_t>(threads_, tasks);
+    std::vector<Memory<T>> memories;
+    std::vector<Workspace<T>> workspaces;
+    for (int64_t i = 0; i < threads; ++i) {
+      memories.emplace_back(max_slots_ * blocks.max_width(), max_links_);
+      workspaces.push_back(memories.back().workspace());
+    }
+    return parallel_for(
+        static_cast<int>(threads), tasks,
+        [&](int worker, int64_t task, Interrupt& interrupt) {
+          const int64_t split = task % splits;
+          kernels_.forward(call, genome_at(s, cost, split, splits),
+                           genome_at(s, cost, split + 1, splits), blocks[task / splits],
+                           workspaces[worker], interrupt);
+        },
+        python_signal);
+  }
+
+  // In links, of the genomes before g and of all that lie before them.
+  static int64_t cost_until(const ScheduleView<T>& s, int64_t g) {
+    return s.edge_start[s.node_start[g]] + (8 + 4 * s.num_states) * s.node_start[g] + 8 * g;
+  }
+
+  // First genome of a split, with equal cost in every split.
+  static int64_t genome_at(const ScheduleView<T>& s, int64_t cost, int64_t split, int64_t splits) {
+    const double wanted =
+        static_cast<double>(cost) * static_cast<double>(split) / static_cast<double>(splits);
+    int64_t low = 0, high = s.num_genomes;
+    while (low < high) {
+      const int64_t g = (low + high) / 2;
+      if (static_cast<double>(cost_until(s, g) - cost_until(s, 0)) < wanted) {
+        low = g + 1;
+      } else {
+        high = g;
+      }
+    }
+    return low;
+  }
+
+  const nb::object owner_;  // of what schedule_ points to
+  ScheduleView<T> schedule_;
+  int threads_;
+  const ForwardKernels<T>& kernels_;
+  int64_t max_slots_ = 0;
+  int64_t max_links_ = 0;
+};
+
+template <class T>
+void bind_forward(nb::module_& m, const char* name) {
+  nb::class_<Forward<T>>(m, name)
+      .def(nb::init<nb::object, int, const std::string&>(), "schedule"_a, "threads"_a, "simd"_a)
+      .def("__call__", &Forward<T>::operator(), "x"_a.noconvert(), "y"_a.noconvert(),
+           "Evaluates x [B, I] or [P, B, I] into y [P, B, O].")
+      .def("step", &Forward<T>::step, "x"_a.noconvert(), "y"_a.noconvert(), "state"_a.noconvert(),
+           "next_state"_a.noconvert(), "Evaluates x into y, from state [C, N, B] to next_state.")
+      .def("loss", &Forward<T>::loss, "x"_a.noconvert(), "targets"_a.noconvert(), "loss"_a,
+           "out"_a.noconvert(),
+           "The loss of every genome against targets [B, O], into out [P, 2]: sum and rest.");
+}
+
+template <class T>
+nb::object activate(int id, nb::ndarray<const T, nb::ndim<1>, nb::c_contig> x,
+                    const std::string& simd) {
+  const auto count = static_cast<int64_t>(x.shape(0));
+  Buffer<T> y(count + 64);
+  std::copy(x.data(), x.data() + count, y.data.get());
+  std::fill(y.data.get() + count, y.data.get() + count + 64, T(0));
+  find_isa(simd).kernels(T()).forward.activate(id, y.data.get(), count);
+  return to_numpy(y, {static_cast<size_t>(count)});
+}
+
+template <class T>
+nb::object aggregate(int id, In<T> weights, nb::ndarray<const T, nb::ndim<2>, nb::c_contig> values,
+                     const std::string& simd) {
+  constexpr int64_t kWidth = 16;
+  const ForwardKernels<T>& kernels = find_isa(simd).kernels(T()).forward;
+  const auto num_links = static_cast<int64_t>(values.shape(0));
+  Buffer<T> out(static_cast<int64_t>(values.shape(1)));
+  std::vector<T> block(num_links * kWidth), scratch(num_links), joined(kWidth);
+  std::vector<int32_t> source(num_links);
+  std::iota(source.begin(), source.end(), 0);
+  for (int64_t begin = 0; begin < out.size; begin += kWidth) {
+    const int64_t count = std::min(kWidth, out.size - begin);
+    for (int64_t e = 0; e < num_links; ++e) {
+      const T* row = values.data() + e * out.size + begin;
+      std::copy(row, row + count, block.data() + e * kWidth);
+    }
+    kernels.aggregate(id, weights.data(), block.data(), source.data(), num_links, scratch.data(),
+                      joined.data());
+    std::copy(joined.data(), joined.data() + count, out.data.get() + begin);
+  }
+  return to_numpy(out);
+}
+
+template <class T>
+void bind_functions(nb::module_& m) {
+  m.def("compile_schedule", &compile<T>, "num_inputs"_a, "num_outputs"_a,
+        "node_start"_a.noconvert(), "node_key"_a.noconvert(), "bias"_a.noconvert(),
+        "response"_a.noconvert(), "activation"_a.noconvert(), "aggregation"_a.noconvert(),
+        "conn_start"_a.noconvert(), "source"_a.noconvert(), "target"_a.noconvert(),
+        "weight"_a.noconvert(), "enabled"_a.noconvert(), "rank"_a.noconvert(), "wiring"_a,
+        "threads"_a, "The arrays of a Schedule by name, and the first cyclic genome or -1.");
+  m.def("pack_units", &pack<T>, "num_inputs"_a, "begin"_a, "end"_a, "node_start"_a.noconvert(),
+        "bias"_a.noconvert(), "response"_a.noconvert(), "activation"_a.noconvert(),
+        "aggregation"_a.noconvert(), "edge_start"_a.noconvert(), "source"_a.noconvert(),
+        "weight"_a.noconvert(), "threads"_a,
+        "Genomes [begin, end) of a Schedule as GPUs read them, by name.");
+  m.def("activate", &activate<T>, "id"_a, "x"_a.noconvert(), "simd"_a,
+        "Applies an activation to every element.");
+  m.def("aggregate", &aggregate<T>, "id"_a, "weights"_a.noconvert(), "values"_a.noconvert(),
+        "simd"_a, "Aggregates weights [n] times values [n, B] to [B].");
+}
+
+}  // namespace
+}  // namespace evonet
+
+NB_MODULE(_native, m) {
+  using namespace evonet;
+  m.def(
+      "simd_levels",
+      [] {
+        std::vector<std::string> names;
+        for (const Isa* isa : usable_isas()) names.emplace_back(isa->name);
+        return names;
+      },
+      "The instruction sets that this processor can run, slowest first.");
+  m.def("available_threads", &available_threads, "The number of CPUs this process may run on.");
+  bind_functions<float>(m);
+  bind_functions<double>(m);
+  bind_forward<float>(m, "Forward32");
+  bind_forward<double>(m, "Forward64");
+  bind_evolution(m);
+  bind_machine(m);
+  bind_program(m);
+  bind_rollout(m);
+  bind_pack_neat(m);
+  bind_neat_network(m);
+}

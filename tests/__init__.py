@@ -1,0 +1,1 @@
+"""Tests, in the tree that they test; campaigns and support beside them."""

@@ -1,0 +1,101 @@
+"""The seam to CuPy uses names that CuPy has, and the stand-in has no others.
+
+`names.txt` was recorded from the real package by `python -m cupy_stand_in.names` (in tests/). Where
+CuPy is installed, the list is compared with it again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.cupy_stand_in import Machine, names
+
+Lend = Callable[..., Machine]
+
+
+def test_the_package_uses_only_recorded_names_of_cupy() -> None:
+    used = names.used_by_the_package()
+    assert {"cupy.RawModule", "cupy.cuda.runtime.memcpyPeer", "cupy.cuda.nvrtc.getCUBIN"} <= used
+    assert used <= names.recorded(), "record them: python -m cupy_stand_in.names, in tests/"
+
+
+def test_the_stand_in_offers_only_recorded_names_of_cupy() -> None:
+    assert names.offered_by_the_stand_in() <= names.recorded()
+
+
+def test_the_stand_in_offers_every_name_that_the_package_uses() -> None:
+    assert names.used_by_the_package() <= names.offered_by_the_stand_in()
+
+
+def test_recorded_names_exist_in_the_cupy_that_is_installed_here() -> None:
+    if names.real_cupy() is not None:
+        assert names.missing_in_cupy(names.recorded()) == set()
+
+
+def test_a_name_that_cupy_lacks_would_be_found() -> None:
+    text = "def f(cp, self):\n    cp.cuda.nonsense(1)\n    self._cp.RawModul(path='x')\n"
+    assert names.used_in(text) == {"cupy.cuda.nonsense", "cupy.RawModul"}
+    if names.real_cupy() is not None:
+        assert names.missing_in_cupy({"cupy.cuda.nonsense"}) == {"cupy.cuda.nonsense"}
+
+
+# ---- the stand-in keeps host and device apart ---------------------------------------------------
+
+
+@pytest.fixture
+def device_array(imaginary_gpus: Lend) -> Any:
+    imaginary_gpus()
+    import cupy
+
+    return cupy.asarray(np.arange(6, dtype=np.float32).reshape(2, 3))
+
+
+@pytest.mark.parametrize(
+    "mix",
+    [
+        np.asarray,
+        lambda a: np.ones(3) + a,
+        lambda a: a + np.ones(3),
+        lambda a: np.add(a, 1),
+        lambda a: a.__setitem__(slice(None), np.ones((2, 3))),
+        float,
+    ],
+)
+def test_host_and_device_do_not_mix(mix: Any, device_array: Any) -> None:
+    with pytest.raises(TypeError):
+        mix(device_array)
+
+
+def test_a_kernel_refuses_host_arrays_and_runs_late(imaginary_gpus: Lend) -> None:
+    from evonet.backends.cuda.survey import usable_devices
+
+    machine = imaginary_gpus()
+    (device,) = usable_devices()
+    source, target = np.ones((1, 2), np.int32), device.empty((1, 2), np.float32)
+    numbers = tuple(map(np.int64, (0, 8, 4, 1, 2, 2)))
+    defines = {"SOURCE": "int", "REAL": "float"}
+
+    def launch(x: Any) -> None:
+        device.launch("gather_samples", defines, (1,), (256,), (x, *numbers, target))
+
+    with pytest.raises(TypeError, match=r"pass a numpy\.ndarray"):
+        launch(source)
+    launch(device.upload(source))
+    assert np.isnan(target._values).all()
+    machine.wait(0)
+    assert target._values.tolist() == [[1.0, 1.0]]
+
+
+def test_a_kernel_of_another_architecture_is_not_loaded(imaginary_gpus: Lend) -> None:
+    from evonet.backends.cuda.survey import usable_devices
+    from evonet.errors import DeviceError
+
+    machine = imaginary_gpus()
+    (device,) = usable_devices()
+    machine.compute_capability = (9, 0)
+    with pytest.raises(DeviceError, match="no kernel image"):
+        device.launch("gather_samples", {"SOURCE": "short", "REAL": "float"}, (1,), (1,), ())

@@ -1,0 +1,204 @@
+"""Opens reports in a real browser, without a network, and looks whether they work.
+
+    python -m tests.campaigns.report [--keep FOLDER]
+    python -m tests.campaigns.report --picture docs/report.png
+
+Evolves a little on tasks of every kind, then lets headless Chromium load each page: no message on
+the console, every chart and drawing has a size and lines of some length, the episode follows its
+slider, the charts answer to the pointer. --keep leaves pages and screenshots for people to look at.
+--picture only draws the README's picture: the upper part of the report of mountain_car.
+"""
+
+from __future__ import annotations
+
+import argparse
+import html
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from evonet.cli.app import main as evonet
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
+RUNS = {
+    "cartpole": ["--population", "30", "--generations", "4"],
+    "mountain_car": ["--population", "80", "--generations", "12"],
+    "mountain_car_continuous": ["--population", "30", "--generations", "3"],
+    "pendulum": ["--population", "40", "--generations", "5"],
+    "acrobot": ["--population", "20", "--generations", "1"],
+    "single_pole": ["--population", "20", "--generations", "3"],
+    "double_pole": ["--population", "60", "--generations", "15"],
+    "xor": ["--population", "100", "--generations", "500"],
+}
+MOST_BYTES = 5_000_000
+
+# Runs in the page once it is loaded, and leaves what it finds behind in the document.
+PROBE = """
+<script>
+setTimeout(() => {
+  const box = (e) => { const b = e.getBoundingClientRect(); return [b.width, b.height]; };
+  const transforms = () => [...document.querySelectorAll(".scene .part")].map(
+    (part) => part.getAttribute("transform")).join();
+  const before = transforms(), slider = document.getElementById("step");
+  if (slider) {
+    slider.value = Number(slider.max) / 2;
+    slider.dispatchEvent(new Event("input"));
+  }
+  const charts = [...document.querySelectorAll("figure.chart svg[role=img]")].filter(
+    (svg) => svg.getClientRects().length > 0).map((svg) => {
+    const b = svg.getBoundingClientRect();
+    const at = { clientX: b.left + b.width / 2, clientY: b.top + b.height / 2, bubbles: true };
+    svg.dispatchEvent(new PointerEvent("pointermove", at));
+    const tip = document.getElementById("tip"), said = tip.hidden ? "" : tip.textContent;
+    svg.dispatchEvent(new PointerEvent("pointerleave", at));
+    const drawn = [...svg.querySelectorAll(".line, .layer")].map((e) => e.getTotalLength());
+    const inside = b.left >= 0 && b.right <= innerWidth;
+    return { name: svg.getAttribute("aria-label"), box: box(svg), drawn, said, inside,
+             dots: svg.querySelectorAll(".dot").length };
+  });
+  setTimeout(() => {
+    const found = {
+      charts,
+      networks: [...document.querySelectorAll(".champion .network")].map(box),
+      nodes: document.querySelectorAll(".champion .node").length,
+      scenes: [...document.querySelectorAll(".scene")].map(box),
+      moved: before !== transforms(),
+      rows: document.querySelectorAll(".family tbody tr").length,
+      wide: document.documentElement.scrollWidth - innerWidth,
+      requests: performance.getEntriesByType("resource").map((entry) => entry.name),
+    };
+    const note = document.createElement("pre");
+    note.id = "found";
+    note.textContent = JSON.stringify(found);
+    document.body.append(note);
+  }, 600);
+}, 400);
+</script></body>
+"""
+
+# Stops the episode where there is something to see.
+MIDWAY = """
+<script>
+document.getElementById("step").value = document.getElementById("step").max * 0.8;
+document.getElementById("step").dispatchEvent(new Event("input"));
+</script>
+"""
+
+
+def find_browser() -> str:
+    for name in BROWSERS:
+        path = shutil.which(name)
+        if path:
+            return path
+    sys.exit(f"There is no browser here. Install one of: {', '.join(BROWSERS)}.")
+
+
+def browse(browser: str, page: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    with tempfile.TemporaryDirectory() as profile:
+        return subprocess.run(
+            [
+                browser,
+                "--headless=new",
+                "--no-sandbox",
+                "--disable-gpu",
+                "--hide-scrollbars",
+                "--host-resolver-rules=MAP * ~NOTFOUND",
+                f"--user-data-dir={profile}",
+                "--enable-logging=stderr",
+                "--virtual-time-budget=4000",
+                *options,
+                page.resolve().as_uri(),
+            ],
+            capture_output=True,
+            text=True,
+            timeout=180,
+            check=True,
+        )
+
+
+def look_at(browser: str, report: Path, width: int) -> list[str]:
+    """Loads a page and lists what is wrong with it."""
+    probed = report.with_name("probed.html")
+    probed.write_text(report.read_text().replace("</body>", PROBE))
+    done = browse(browser, probed, "--dump-dom", f"--window-size={width},1000")
+    probed.unlink()
+    faults = re.findall(r".*CONSOLE.*", done.stderr)
+    note = re.search(r'<pre id="found">(.*?)</pre>', done.stdout, re.DOTALL)
+    if note is None:
+        return [*faults, "the page did not get as far as being looked at"]
+    found: dict[str, Any] = json.loads(html.unescape(note[1]))
+    names = [chart["name"] for chart in found["charts"]]
+    if len(names) != 5:
+        faults.append(f"there are charts {names}")
+    for chart in found["charts"]:
+        if min(chart["box"]) < 100:
+            faults.append(f"{chart['name']}: its size is {chart['box']}")
+        if not chart["inside"]:
+            faults.append(f"{chart['name']}: it does not fit into the window")
+        if not chart["dots"] and max(chart["drawn"], default=0) < 100:
+            faults.append(f"{chart['name']}: nothing is drawn")
+        if not chart["said"].startswith("generation "):
+            faults.append(f"{chart['name']}: it says {chart['said']!r} to the pointer")
+    if len(found["networks"]) != 1 or min(found["networks"][0]) < 100 or found["nodes"] < 2:
+        faults.append(f"the network is {found['networks']} with {found['nodes']} nodes")
+    if found["rows"] < 1:
+        faults.append("there is no family line")
+    if found["scenes"] and (min(found["scenes"][0]) < 100 or not found["moved"]):
+        faults.append(f"the episode is {found['scenes']}, moved: {found['moved']}")
+    if found["wide"] > 0:
+        faults.append(f"it is {found['wide']} pixels wider than the window")
+    if found["requests"]:
+        faults.append(f"it asked for {found['requests']}")
+    if bool(found["scenes"]) == (report.parent.name == "xor"):
+        faults.append("an episode is there, or missing, where it should not be")
+    return faults
+
+
+def draw_picture(browser: str, picture: Path) -> None:
+    with tempfile.TemporaryDirectory() as scratch:
+        run = Path(scratch) / "mountain_car-001"
+        if evonet(["evolve", "mountain_car", "--quiet", "--out", str(run)]) != 0:
+            sys.exit("mountain_car cannot be evolved on")
+        report = run / "report.html"
+        report.write_text(report.read_text().replace("</body>", f"{MIDWAY}</body>"))
+        options = (f"--screenshot={picture.resolve()}", "--window-size=1280,1010")
+        browse(browser, report, *options)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--keep", type=Path, help="where pages and screenshots stay")
+    parser.add_argument("--picture", type=Path, help="where to draw the README's picture")
+    arguments = parser.parse_args()
+    keep = arguments.keep
+    browser = find_browser()
+    if arguments.picture:
+        draw_picture(browser, arguments.picture)
+        return
+    failed = 0
+    with tempfile.TemporaryDirectory() as scratch:
+        for name, options in RUNS.items():
+            run = (keep or Path(scratch)) / name
+            if evonet(["evolve", name, "--quiet", "--out", str(run), *options]) != 0:
+                sys.exit(f"{name} cannot be evolved on")
+            report = run / "report.html"
+            faults = [f"{w} wide: {fault}" for w in (1280, 500)
+                      for fault in look_at(browser, report, w)]  # fmt: skip
+            size = report.stat().st_size
+            if size >= MOST_BYTES:
+                faults.append(f"it has {size} bytes")
+            print(f"{name:24} {size:8,} bytes  {'; '.join(faults) or 'works'}", flush=True)
+            failed += bool(faults)
+            if keep:
+                shot = f"--screenshot={run / 'report.png'}"
+                browse(browser, report, shot, "--window-size=1280,2200")
+    sys.exit(f"{failed} of {len(RUNS)} pages do not work" if failed else 0)
+
+
+if __name__ == "__main__":
+    main()

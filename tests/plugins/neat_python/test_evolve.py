@@ -1,0 +1,214 @@
+"""neat-python configs in evonet's own loop: from Python, and from the command line."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import neat
+import pytest
+
+from evonet.errors import ConfigError, OptionError
+from evonet.plugins.neat_python import BatchEvaluator, FeedForwardNetwork, evolve
+from evonet.tasks import xor
+from tests.support.cli_runs import CommandLine
+from tests.support.neat_configs import XOR_X, XOR_Y, eval_xor, load, write_ini
+
+
+@pytest.fixture
+def ini(tmp_path: Path) -> Path:
+    return write_ini(tmp_path, pop_size=60)
+
+
+def data() -> BatchEvaluator:
+    return BatchEvaluator.from_data(XOR_X, XOR_Y, best=4.0)
+
+
+def eval_one(genome: Any, config: Any) -> float:
+    eval_xor([(genome.key, genome)], config)
+    fitness: float = genome.fitness
+    return fitness
+
+
+def with_net(genome: Any, net: Any) -> float:
+    return 4.0 - sum((net.activate(x)[0] - y[0]) ** 2 for x, y in zip(XOR_X, XOR_Y, strict=True))
+
+
+@pytest.mark.parametrize(
+    "fitness",
+    [data(), xor(), eval_xor, eval_one, with_net, BatchEvaluator.from_genomes(with_net)],
+    ids=["from_data", "task", "eval_genomes", "eval_genome", "f(genome, net)", "from_genomes"],
+)
+def test_the_winner_is_a_neat_python_genome_with_that_fitness(ini: Path, fitness: Any) -> None:
+    winner = evolve(ini, fitness, 15, seed=3)
+    config = load(ini)
+    assert type(winner) is neat.DefaultGenome
+    assert winner.fitness == pytest.approx(
+        with_net(winner, FeedForwardNetwork.create(winner, config)), abs=1e-9
+    )
+    assert winner.fitness > 2.4
+    child = neat.DefaultGenome(1)
+    config.genome_config.innovation_tracker = neat.innovation.InnovationTracker(
+        max((gene.innovation for gene in winner.connections.values()), default=0) + 1
+    )
+    child.configure_crossover(winner, copy.deepcopy(winner), config.genome_config)
+    child.mutate(config.genome_config)  # neat-python can go on with it
+
+
+def test_equal_seeds_give_equal_winners(ini: Path) -> None:
+    winners = [str(evolve(ini, data(), 10, seed=seed)) for seed in (4, 4, 5)]
+    assert winners[0] == winners[1] != winners[2]
+
+
+class Listener(neat.reporting.BaseReporter):  # type: ignore[misc]
+    """Writes down what it hears, and looks at everything."""
+
+    def __init__(self) -> None:
+        self.heard: list[str] = []
+
+    def start_generation(self, generation: int) -> None:
+        self.heard.append(f"start {generation}")
+
+    def post_evaluate(self, config: Any, population: Any, species: Any, best: Any) -> None:
+        assert best.fitness == max(genome.fitness for genome in population.values())
+        home = species.get_species_id(best.key)
+        assert species.species[home].members[best.key] is best
+        assert sum(len(s.members) for s in species.species.values()) == len(population)
+        assert best.size()[0] >= 1
+        self.heard.append("evaluated")
+
+    def end_generation(self, config: Any, population: Any, species: Any) -> None:
+        assert {genome.fitness for genome in population.values()} == {None}
+        assert all(s.representative.key in s.members for s in species.species.values())
+        self.heard.append("end")
+
+    def found_solution(self, config: Any, generation: int, best: Any) -> None:
+        self.heard.append(f"found {generation}")
+
+
+def test_reporters_hear_what_neat_python_would_tell_them(ini: Path) -> None:
+    listener, statistics = Listener(), neat.StatisticsReporter()
+    evolve(ini, data(), 4, reporters=[listener, statistics], seed=1)
+    assert listener.heard == ["start 0", "evaluated"] + [
+        word for g in (1, 2, 3) for word in ("end", f"start {g}", "evaluated")
+    ]
+    assert len(statistics.get_fitness_mean()) == 4
+    assert type(statistics.best_genome()) is neat.DefaultGenome  # not a view of a population
+
+
+def test_a_solution_is_told(tmp_path: Path) -> None:
+    listener = Listener()
+    ini = write_ini(tmp_path, fitness_threshold=1.0)
+    evolve(ini, data(), 4, reporters=[listener])
+    assert listener.heard == ["start 0", "evaluated", "found 0"]
+
+
+def test_neat_pythons_own_printer_understands_it(
+    ini: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    evolve(ini, data(), 3, reporters=[neat.StdOutReporter(True)])
+    printed = capsys.readouterr().out
+    assert "****** Running generation 2 ******" in printed
+    assert "Population's average fitness:" in printed
+    assert "Population of 60 members in" in printed
+
+
+def test_extinction_is_neat_pythons(tmp_path: Path) -> None:
+    ini = write_ini(tmp_path, max_stagnation=1, species_elitism=0, pop_size=20)
+    with pytest.raises(neat.CompleteExtinctionException):
+        evolve(ini, lambda genome, net: 1.0, 50)
+
+
+def test_networks_with_memory_are_evolved_by_their_config(tmp_path: Path) -> None:
+    ini = write_ini(tmp_path, feed_forward="False", pop_size=30)
+    winner = evolve(ini, BatchEvaluator.from_data(XOR_X, XOR_Y, best=4.0, steps=3), 5)
+    net = neat.nn.RecurrentNetwork.create(winner, load(ini))
+    fitness = 4.0
+    for x, (y,) in zip(XOR_X, XOR_Y, strict=True):
+        net.reset()
+        for _ in range(3):
+            (found,) = net.activate(x)
+        fitness -= (found - y) ** 2
+    assert winner.fitness == pytest.approx(fitness, abs=1e-9)
+
+
+def test_what_cannot_score_is_refused(ini: Path) -> None:
+    with pytest.raises(OptionError, match=r"fitness=<lambda>\(a, b\) is not understood.*eval_gen"):
+        evolve(ini, lambda a, b: 1.0)
+    with pytest.raises(OptionError, match="fitness=3"):
+        evolve(ini, 3)
+    with pytest.raises(OptionError, match="config_path is a Config"):
+        evolve(load(ini), data())
+    ini.write_text(ini.read_text().replace("elitism            = 2", "elitism = -2"))
+    with pytest.raises((ConfigError, RuntimeError)):
+        evolve(ini, data())
+
+
+FITNESS = """
+import neat
+from evonet.plugins.neat_python import BatchEvaluator
+
+X = [(0.0, 0.0), (0.0, 1.0), (1.0, 0.0), (1.0, 1.0)]
+Y = [(0.0,), (1.0,), (1.0,), (0.0,)]
+by_data = BatchEvaluator.from_data(X, Y, best=4.0)
+
+def eval_genomes(genomes, config):
+    for _, genome in genomes:
+        net = neat.nn.FeedForwardNetwork.create(genome, config)
+        genome.fitness = 4.0 - sum((net.activate(x)[0] - y[0]) ** 2 for x, y in zip(X, Y))
+
+def misunderstood(a, b):
+    return 1.0
+"""
+
+
+@pytest.fixture
+def command_line(capsys: pytest.CaptureFixture[str]) -> CommandLine:
+    return CommandLine(capsys)
+
+
+@pytest.mark.parametrize("name", ["by_data", "eval_genomes"])
+def test_the_command_line_evolves_a_neat_python_config(
+    name: str,
+    ini: Path,
+    tmp_path: Path,
+    command_line: CommandLine,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("my_fitness.py").write_text(FITNESS)
+    run = tmp_path / "run"
+    options = ("--generations", 3, "--seed", 1, "--out", run)
+    told = command_line("evolve", "--config", ini, f"my_fitness.py:{name}", *options)
+    assert told.status == 0, told.err
+    assert "****** Running generation 2 ******" in told.out
+    assert (run / "champion.json").is_file()
+    resumed = command_line("resume", run, "--generations", 5, "--quiet")
+    assert resumed.status == 0, resumed.err
+    assert len((run / "metrics.jsonl").read_text().splitlines()) == 5
+
+
+def test_the_command_line_says_what_a_file_lacks(
+    ini: Path, tmp_path: Path, command_line: CommandLine
+) -> None:
+    file = tmp_path / "my_fitness.py"
+    file.write_text(FITNESS)
+    for name, words in (
+        ("missing", "has no 'missing'. Expected a BatchEvaluator"),
+        ("misunderstood", "fitness=misunderstood(a, b) is not understood"),
+    ):
+        told = command_line("evolve", "--config", ini, f"{file}:{name}")
+        assert told.status == 1
+        assert words in told.err
+    told = command_line("evolve", "--config", ini, f"{tmp_path}/nothing.py:f")
+    assert "there is no file" in told.err
+
+
+def test_settings_of_a_config_serve_other_tasks_too(
+    ini: Path, tmp_path: Path, command_line: CommandLine
+) -> None:
+    out = tmp_path / "run"
+    told = command_line("evolve", "--config", ini, "xor", "--generations", 2, "--out", out)
+    assert told.status == 0, told.err
+    assert "60 genomes" in told.out

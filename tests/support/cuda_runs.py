@@ -1,0 +1,195 @@
+"""Runs the CUDA kernels on the SIMT runner, straight from a schedule."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from evonet import Population
+from evonet.backends.base import Episodes, Rollout
+from evonet.backends.cuda.arguments import (
+    forward_arguments,
+    loss_arguments,
+    memory_arguments,
+    rollout_arguments,
+)
+from evonet.backends.cuda.compiler import kernel_sources
+from evonet.backends.cuda.custom_functions import MACRO
+from evonet.backends.cuda.layout import pack_schedule
+from evonet.backends.cuda.plan import DeviceLimits, LaunchPlan, Workload, plan_forward, plan_loss
+from evonet.backends.cuda.remembered import step_arguments
+from evonet.backends.cuda.rollout import players_of
+from evonet.backends.cuda.rollout_plan import plan_rollout
+from evonet.installation import resource_folder
+from evonet.schedule.schedule import Schedule, build_schedule
+from tests import simt
+
+KIB = 1024
+# An imaginary small GPU, so that blocks take turns in tests too.
+SMALL = DeviceLimits("sm_86", 2, 99 * KIB, 100 * KIB, 1536, 65536)
+# One whose blocks have next to no shared memory, so that values of most genomes are global.
+TINY = DeviceLimits("sm_86", 2, 96, 4 * KIB, 1536, 65536)
+
+
+NOTHING = Workload.of(
+    build_schedule(Population.random(0, 1, 1, num_nodes=1, num_connections=0)), 0, 0, 0, True
+)
+
+
+@functools.cache
+def compiled(
+    kernel: str, defines: tuple[tuple[str, int | str], ...], mode: str = "plain"
+) -> simt.Module:
+    """Compiles one of the product's kernels for the runner."""
+    kernels = resource_folder("kernels")
+    if MACRO in dict(defines):
+        return compiled_with(kernel, defines, mode)
+    return simt.compile(
+        kernels / "cuda" / f"{kernel}.cu",
+        include_dirs=[kernels],
+        defines=dict(defines),
+        mode=mode,  # type: ignore[arg-type]
+    )
+
+
+def compiled_with(
+    kernel: str, defines: tuple[tuple[str, int | str], ...], mode: str
+) -> simt.Module:
+    """Compiles a kernel that knows functions of one's own."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in kernel_sources(kernel, dict(defines)).items():
+            path = Path(folder) / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        return simt.compile(
+            Path(folder) / "cuda" / f"{kernel}.cu",
+            include_dirs=[Path(folder)],
+            defines=dict(defines),
+            mode=mode,  # type: ignore[arg-type]
+        )
+
+
+def run_plan(
+    schedule: Schedule,
+    x: np.ndarray,
+    plan: LaunchPlan,
+    work: Workload,
+    begin: int,
+    end: int,
+    mode: str = "plain",
+    **launch: Any,
+) -> np.ndarray:
+    """Runs one launch; results and scratch are full of garbage before."""
+    dtype = schedule.dtype
+    y = np.full((work.num_genomes, work.num_samples, work.num_outputs), 123, dtype)
+    scratch = np.full(plan.scratch_nbytes // dtype.itemsize, 456, dtype)
+    kernel = compiled(plan.kernel, tuple(plan.defines.items()), mode).get_function(plan.kernel)
+    kernel.max_dynamic_shared_size_bytes = plan.shared_mem
+    arrays = pack_schedule(schedule, begin, end)
+    arguments = forward_arguments(
+        plan,
+        work,
+        arrays,
+        np.ascontiguousarray(x),
+        y,
+        scratch if plan.scratch_nbytes else None,
+    )
+    arguments += step_arguments(plan, schedule, arrays, None, 0)
+    kernel(plan.grid, plan.block, arguments, shared_mem=plan.shared_mem, **launch)
+    return y
+
+
+def run_forward(
+    schedule: Schedule,
+    x: np.ndarray,
+    mapping: str = "auto",
+    *,
+    limits: DeviceLimits = SMALL,
+    begin: int = 0,
+    end: int | None = None,
+    **options: Any,
+) -> np.ndarray:
+    """Plans and runs the forward pass of genomes [begin, end).
+
+    Args:
+        schedule: P genomes.
+        x: [B, I], or [end - begin, B, I].
+        mapping: As for `evonet.compile`.
+        limits: The GPU to plan for.
+        begin: First genome.
+        end: Behind the last; None for all.
+        **options: Of `run_plan`.
+    """
+    end = schedule.num_genomes if end is None else end
+    work = Workload.of(schedule, begin, end, x.shape[-2], x.ndim == 2)
+    if work.is_empty:
+        return np.zeros((work.num_genomes, work.num_samples, work.num_outputs), schedule.dtype)
+    plan = plan_forward(work, limits, mapping)  # type: ignore[arg-type]
+    return run_plan(schedule, x, plan, work, begin, end, **options)
+
+
+def run_loss(
+    y: np.ndarray, targets: np.ndarray, loss: int, mode: str = "plain", **launch: Any
+) -> np.ndarray:
+    """Adds up the losses of answers y [P, B, O] against targets [B, O]."""
+    work = dataclasses.replace(
+        NOTHING,
+        num_genomes=y.shape[0],
+        num_samples=y.shape[1],
+        num_outputs=y.shape[2],
+        dtype=y.dtype,
+    )
+    plan = plan_loss(work, SMALL, loss)
+    losses = np.full((y.shape[0], 2), 123, y.dtype)
+    kernel = compiled(plan.kernel, tuple(plan.defines.items()), mode).get_function(plan.kernel)
+    kernel(plan.grid, plan.block, loss_arguments(plan, work, y, targets, losses), **launch)
+    return losses
+
+
+def run_rollout(
+    schedule: Schedule,
+    episodes: Episodes,
+    genomes: Any,
+    *,
+    limits: DeviceLimits = SMALL,
+    begin: int = 0,
+    mode: str = "plain",
+    **launch: Any,
+) -> Rollout:
+    """Plays episodes in one launch; results and scratch are full of garbage before.
+
+    Args:
+        schedule: P genomes.
+        episodes: E of them.
+        genomes: [K] who plays, none before `begin`.
+        limits: The GPU to plan for.
+        begin: Genomes before it are not uploaded.
+        mode: Of the runner.
+        **launch: Options of the launch.
+    """
+    chosen = np.asarray(genomes, np.int64)
+    dtype = schedule.dtype
+    plan = plan_rollout(players_of(schedule, episodes, chosen), limits)
+    shape = len(chosen), episodes.count
+    found = Rollout(np.full(shape, 123, dtype), np.full(shape, 321, np.int32))
+    scratch = np.full(plan.scratch_nbytes // dtype.itemsize, 456, dtype)
+    kernel = compiled(plan.kernel, tuple(plan.defines.items()), mode).get_function(plan.kernel)
+    kernel.max_dynamic_shared_size_bytes = plan.shared_mem
+    arrays = pack_schedule(schedule, begin, schedule.num_genomes)
+    arguments = rollout_arguments(
+        plan,
+        episodes,
+        arrays,
+        (chosen - begin).astype(np.int32),
+        *found,
+        scratch if plan.scratch_nbytes else None,
+    )
+    if schedule.dynamics.has_memory:
+        arguments += (arrays["node_start"], *memory_arguments(schedule, arrays))
+    kernel(plan.grid, plan.block, arguments, shared_mem=plan.shared_mem, **launch)
+    return found
