@@ -3,8 +3,8 @@
 // kernel runs, not when it is compiled: a cell costs little beside the links of its node.
 #pragma once
 
-#include "nodes/cells.h"
 #include "cuda/schedule.h"
+#include "nodes/cells.h"
 
 EVONET_NAMESPACE_BEGIN
 

@@ -7,8 +7,8 @@
 #pragma once
 
 #include "genetics/gene_rules.h"
-#include "numerics/portable.h"
 #include "genetics/standards.h"
+#include "numerics/portable.h"
 
 EVONET_NAMESPACE_BEGIN
 

@@ -3,11 +3,11 @@
 // formulas of node.h run on whole vectors of them.
 #pragma once
 
-#include "nodes/cells.h"
-#include "nodes/dispatch.h"
 #include "native/isa/isa.h"
 #include "native/program_rows.h"
 #include "native/simd.h"
+#include "nodes/cells.h"
+#include "nodes/dispatch.h"
 #include "nodes/node.h"
 
 EVONET_NAMESPACE_BEGIN

@@ -1,8 +1,8 @@
 // loss_rows.h: the loss of one genome, SIMD over samples.
 #pragma once
 
-#include "nodes/loss.h"
 #include "native/simd.h"
+#include "nodes/loss.h"
 
 EVONET_NAMESPACE_BEGIN
 

@@ -3,10 +3,10 @@
 // widest vectors there are. Numbers behind a row's end, up to a vector, are computed in vain.
 #pragma once
 
-#include "nodes/aggregations.h"
-#include "numerics/expression.h"
 #include "native/program.h"
 #include "native/simd.h"
+#include "nodes/aggregations.h"
+#include "numerics/expression.h"
 
 EVONET_NAMESPACE_BEGIN
 

@@ -5,8 +5,8 @@
 #include <numeric>
 #include <vector>
 
-#include "nodes/aggregations.h"
 #include "native/memory.h"
+#include "nodes/aggregations.h"
 
 namespace evonet {
 namespace {

@@ -1,4 +1,4 @@
-"""The NumPy twin of `kernels/numerics/expression.h`, and how it takes the steps of an expression."""
+"""The NumPy twin of `kernels/numerics/expression.h`, and how it runs the steps of expressions."""
 
 from __future__ import annotations
 

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "nodes/activations.h"
-#include "nodes/aggregations.h"
 #include "native/bind/bindings.h"
 #include "native/program.h"
+#include "nodes/activations.h"
+#include "nodes/aggregations.h"
 
 using namespace nb::literals;
 

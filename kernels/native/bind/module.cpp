@@ -12,11 +12,11 @@
 #include <vector>
 
 #include "native/bind/bindings.h"
+#include "native/bind/read_schedule.h"
 #include "native/compile_schedule.h"
 #include "native/isa/isa.h"
 #include "native/memory.h"
 #include "native/pack_units.h"
-#include "native/bind/read_schedule.h"
 #include "native/sample_blocks.h"
 #include "native/thread_pool.h"
 

@@ -3,10 +3,10 @@
 #include <cmath>
 
 #include "native/bind/bindings.h"
-#include "native/neat_python/libm_real.h"
 #include "native/neat_python/errors.h"
 #include "native/neat_python/genome.h"
 #include "native/neat_python/graph.h"
+#include "native/neat_python/libm_real.h"
 #include "native/neat_python/network.h"
 #include "native/neat_python/population.h"
 #include "native/neat_python/python_reading.h"

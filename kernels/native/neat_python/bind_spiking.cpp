@@ -3,8 +3,8 @@
 #include "native/neat_python/errors.h"
 #include "native/neat_python/genome.h"
 #include "native/neat_python/graph.h"
-#include "native/neat_python/spiking.h"
 #include "native/neat_python/python_reading.h"
+#include "native/neat_python/spiking.h"
 
 namespace evonet {
 

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <type_traits>
 
-#include "nodes/dispatch.h"
 #include "native/neat_python/libm_real.h"
 #include "native/neat_python/python_reading.h"
+#include "nodes/dispatch.h"
 
 namespace evonet {
 
