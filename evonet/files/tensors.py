@@ -46,7 +46,7 @@ def write_tensors(
 
     Args:
         path: The file to replace or create.
-        format: Name of the format, such as "evonet.genes.population".
+        format: Name of the format, such as "evonet.population".
         version: Version of the format.
         settings: Anything that JSON can hold, by name.
         tensors: Contiguous arrays of a type in `TYPES`, by name.

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 Made = TypeVar("Made")
 
-FORMAT: Final = "evonet.genes.population"
+FORMAT: Final = "evonet.population"
 VERSION: Final = 1
 # Genes store functions by id; a file spells them out, so that ids may change.
 FUNCTIONS: Final = {

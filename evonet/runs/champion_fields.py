@@ -12,7 +12,7 @@ from evonet.functions.registry import is_texts
 from evonet.genes.arrays import LARGEST_KEY, MOST_PINS
 from evonet.definitions.dynamics import KIND_NAMES, MOST_STEPS, PROPAGATIONS
 
-FORMAT: Final = "evonet.runs.champion"
+FORMAT: Final = "evonet.champion"
 VERSION: Final = 1
 
 Scalar: TypeAlias = "str | int | float | bool | None"

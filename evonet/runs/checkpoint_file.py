@@ -25,7 +25,7 @@ from evonet.genes.population import Population
 from evonet.genes.file import pack_functions
 from evonet.files.tensors import read_tensors, write_tensors
 
-FORMAT: Final = "evonet.runs.checkpoint"
+FORMAT: Final = "evonet.checkpoint"
 VERSION: Final = 1
 
 

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from test_network import INTERRUPT, run_script
 
 import evonet
 from evonet import Network, OptionError, Population, ShapeError
@@ -18,6 +17,7 @@ from evonet.backends.base import Rollout
 from evonet.definitions.controls import CONTROLS, find_control
 from evonet.installation import require_native
 from tests.campaigns import forward as verify_forward
+from tests.test_network import INTERRUPT, run_script
 
 LEVELS = tuple(require_native().simd_levels())
 DTYPES = (np.float32, np.float64)

@@ -11,7 +11,6 @@ import neat
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from test_config import tables
 
 from evonet.config import Config
 from evonet.config.neat_keys import DEFAULTS, SECTIONS, find_place
@@ -19,6 +18,7 @@ from evonet.config.rules import FALSE, TRUE
 from evonet.config.schema import reach, settings
 from evonet.errors import ConfigError
 from evonet.installation import resource_folder
+from tests.config.test_config import tables
 
 EXAMPLE = (resource_folder("configs") / "forward-neat.ini").read_text()
 PLACES = {name: place for name in settings(Config) if (place := find_place(name))}

@@ -79,7 +79,7 @@ def test_other_tools_can_read_the_file(tmp_path: Path) -> None:
     with safe_open(tmp_path / "a", framework="np") as file:
         facts = json.loads(file.metadata()["evonet"])
         weight = file.get_tensor("weight")
-    assert facts["format"] == "evonet.genes.population"
+    assert facts["format"] == "evonet.population"
     assert (facts["version"], facts["num_inputs"], facts["num_outputs"]) == (1, 2, 1)
     assert facts["activations"][0] == "sigmoid"
     assert weight.tolist() == [0.5, 1.5]
@@ -165,8 +165,8 @@ def test_a_safetensors_file_of_somebody_else_is_refused(tmp_path: Path) -> None:
 
 
 def test_another_format_is_refused(tmp_path: Path) -> None:
-    write_tensors(tmp_path / "a", "evonet.runs.checkpoint", 1, *contents(small()))
-    refused(tmp_path / "a", 'holds "evonet.runs.checkpoint". Expected "evonet.genes.population"')
+    write_tensors(tmp_path / "a", "evonet.checkpoint", 1, *contents(small()))
+    refused(tmp_path / "a", 'holds "evonet.checkpoint". Expected "evonet.population"')
 
 
 def test_a_newer_version_is_refused(tmp_path: Path) -> None:

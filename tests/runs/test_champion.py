@@ -221,14 +221,14 @@ def test_a_changed_value_does_not_match_the_checksum(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("", "is not valid JSON, or cut short"),
-        ("{}", r'format is None. Expected "evonet.runs.champion"'),
+        ("{}", r'format is None. Expected "evonet.champion"'),
         ("[]", "holds a list. Expected a JSON object"),
         ("3", "holds a int. Expected a JSON object"),
-        ('{"format": "evonet.runs.champion", "format": 1}', "a name appears twice"),
+        ('{"format": "evonet.champion", "format": 1}', "a name appears twice"),
         ('{"format": NaN}', "NaN is not a number"),
         ('{"format": 1' + "0" * 5000 + "}", "is not valid JSON"),
         ("[" * 100_000, "nested too deeply"),
-        ('{"format": "evonet.genes.population"}', r'format is "evonet.genes.population". Expected'),
+        ('{"format": "evonet.population"}', r'format is "evonet.population". Expected'),
         ("\x80", "is not valid JSON"),
     ],
 )

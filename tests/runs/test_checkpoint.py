@@ -359,7 +359,7 @@ def test_flipped_bits_and_broken_sectors_are_refused(tmp_path: Path) -> None:
 
 def test_a_population_is_no_checkpoint(tmp_path: Path) -> None:
     small(1).state.population.save(tmp_path / "a")
-    with pytest.raises(CheckpointError, match=r'holds "evonet.genes.population". Expected'):
+    with pytest.raises(CheckpointError, match=r'holds "evonet.population". Expected'):
         load_checkpoint(tmp_path / "a")
 
 

@@ -519,24 +519,24 @@ def test_a_world_that_gives_wrong_shapes_is_blamed() -> None:
 
 
 def test_a_class_of_ones_own_is_a_task_by_its_name() -> None:
-    task = make_task("test_tasks:Line", far=9.0, episodes=2, solved=1.0)
+    task = make_task("tests.tasks.test_tasks:Line", far=9.0, episodes=2, solved=1.0)
     assert isinstance(task, Stepwise)
     assert (task.episodes, task.fitness_threshold) == (2, 1.0)
     assert isinstance(task.world, Line)
     assert task.world.far == 9
-    constant = make_task("test_tasks:_Constant", value=2.0)
+    constant = make_task("tests.tasks.test_tasks:_Constant", value=2.0)
     assert constant.evaluate(networks(constant, 1), 0).tolist() == [2.0]
     with pytest.raises(OptionError, match=r'fax is not an option .* Did you mean "far"'):
-        make_task("test_tasks:Line", fax=3)
+        make_task("tests.tasks.test_tasks:Line", fax=3)
     with pytest.raises(OptionError, match="has no class or function 'Lin'"):
-        make_task("test_tasks:Lin")
+        make_task("tests.tasks.test_tasks:Lin")
     with pytest.raises(OptionError, match="cannot be imported"):
         make_task("no_such_module:Line")
-    for name in (":", ":Line", "..test_tasks:Line", "test_tasks:", "a b:c"):
+    for name in (":", ":Line", "..tests.tasks.test_tasks:Line", "tests.tasks.test_tasks:", "a b:c"):
         with pytest.raises(OptionError, match='not of the form "module:Class"'):
             make_task(name)
     with pytest.raises(OptionError, match="made a str, which is no task"):
-        make_task("test_tasks:make_nothing")
+        make_task("tests.tasks.test_tasks:make_nothing")
 
 
 # ---- Gymnasium ----

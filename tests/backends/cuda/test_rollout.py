@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from test_rollout import assert_same, each_control, each_dtype, network, population
 
 import evonet
 from evonet import DeviceMemoryError, Population
@@ -24,6 +23,7 @@ from evonet.definitions.controls import CONTROLS
 from evonet.installation import resource_folder
 from evonet.schedule.schedule import Schedule, build_schedule
 from evonet.tasks import make_task
+from tests.backends.test_rollout import assert_same, each_control, each_dtype, network, population
 from tests.cupy_stand_in import Machine
 from tests.support.cuda_runs import SMALL, TINY, run_rollout
 

@@ -304,7 +304,7 @@ def test_where_nothing_was_compiled_evolution_is_the_same(monkeypatch: pytest.Mo
         return evolution.ask()
 
     expected = evolve()
-    for module in ("evolution.engine", "philox"):
+    for module in ("backends.genetics", "numerics.philox"):
         monkeypatch.setattr(f"evonet.{module}.load_native", lambda: None)
     assert isinstance(make_engine("auto", 0), ReferenceEngine)
     assert_same_genes(evolve(), expected)
