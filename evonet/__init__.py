@@ -8,7 +8,7 @@ Functions of one's own:
     register_activation, register_aggregation, unregister_activation,
     unregister_aggregation
 Evolving them:
-    Config, NEAT, Best, evolve, Result
+    Config, Algorithm, NEAT, Best, Evaluation, evolve, Result
 Watching and keeping a run:
     Callback, GenerationRecord, CheckpointSaver, MetricsWriter, Progress,
     TensorBoardWriter, save_champion, load_champion, read_champion
@@ -44,10 +44,13 @@ if TYPE_CHECKING:
         ShapeError,
         UnknownFunctionError,
     )
+    from evonet.evaluation.evaluation import Evaluation
+    from evonet.evolution.algorithm import Algorithm
     from evonet.evolution.callbacks import CheckpointSaver, MetricsWriter, Progress
     from evonet.evolution.hooks import Callback, Result
-    from evonet.evolution.neat.neat import NEAT, Best
+    from evonet.evolution.neat.neat import NEAT
     from evonet.evolution.record import GenerationRecord
+    from evonet.evolution.state import Best
     from evonet.evolution.tensorboard import TensorBoardWriter
     from evonet.functions.registry import (
         register_activation,
@@ -69,9 +72,10 @@ __version__ = "0.1.0"
 
 # Where each public name lives; it is imported when it is first asked for.
 _HOME = {
+    "Algorithm": "evolution.algorithm",
     "Analysis": "schedule.analysis",
     "BackendError": "errors",
-    "Best": "evolution.neat.neat",
+    "Best": "evolution.state",
     "Callback": "evolution.hooks",
     "CheckpointError": "errors",
     "CheckpointSaver": "evolution.callbacks",
@@ -81,6 +85,7 @@ _HOME = {
     "CyclicGenomeError": "errors",
     "DeviceError": "errors",
     "DeviceMemoryError": "errors",
+    "Evaluation": "evaluation.evaluation",
     "EvonetError": "errors",
     "ExpressionError": "errors",
     "ExtinctionError": "errors",
@@ -118,6 +123,7 @@ _HOME = {
 
 __all__ = [
     "NEAT",
+    "Algorithm",
     "Analysis",
     "BackendError",
     "Best",
@@ -130,6 +136,7 @@ __all__ = [
     "CyclicGenomeError",
     "DeviceError",
     "DeviceMemoryError",
+    "Evaluation",
     "EvonetError",
     "ExpressionError",
     "ExtinctionError",

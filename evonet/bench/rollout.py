@@ -94,7 +94,7 @@ def evolved_population(size: int, generations: int) -> Population:
         }
     )
     task = Control("cartpole", trials=0)
-    bred = evolve(task, config, generations=generations, backend="cpu").neat.ask()
+    bred = evolve(task, config, generations=generations, backend="cpu").algorithm.ask()
     steps = compile_network(bred, backend="cpu").rollout("cartpole", seed=SEED).steps[:, 0]
     return bred[np.resize(np.flatnonzero(steps == STEPS), size).tolist()]
 

@@ -71,16 +71,15 @@ def command(
         config,
     )
     home = next_folder(Path("runs"), settings.name) if out is None else RunFolder(out)
-    task, reports = settings.task, False
+    watch = Watch(home, settings.name, quiet, profile, progress=not settings.scores_genomes)
     if settings.scores_genomes and not quiet:
-        from evonet.plugins.neat_python.fitness_file import with_reporter
+        from evonet.plugins.neat_python.fitness_file import reporter_of
 
-        task, reports = with_reporter(task), True
-    watch = Watch(home, settings.name, task, quiet, profile, progress=not reports)
+        watch.callbacks.append(reporter_of(settings.task))
 
     def run() -> Result:
         try:
-            return start_run(home.path, watch.task, settings.config, watch.callbacks)
+            return start_run(home.path, settings.task, settings.config, watch.callbacks)
         except BaseException as error:
             if out is None:  # a numbered folder in which nothing came to pass
                 home.discard(error)

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType, TracebackType
-from typing import TYPE_CHECKING, Any
-
-import numpy.typing as npt
+from typing import Any
 
 from evonet.evolution.hooks import Callback
 from evonet.evolution.record import GenerationRecord
-from evonet.tasks.base import Task
-
-if TYPE_CHECKING:
-    from evonet.network import Network
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
@@ -58,17 +54,14 @@ class Interrupts(Callback):
         """Ends the run if somebody has asked for that meanwhile."""
         return self.asked
 
-    def around(self, task: Task) -> Task:
-        """Wraps a task so that its evaluation can be interrupted."""
-        return _InterruptibleTask(task, self)
-
-    def evaluate(self, task: Task, network: Network, seed: int) -> npt.NDArray[Any]:
-        """Evaluates, unless somebody has asked to stop."""
+    @contextmanager
+    def evaluating(self) -> Iterator[None]:
+        """Lets an interrupt through, one that came before included."""
         self._evaluating = True
         try:
             if self.asked:
                 raise KeyboardInterrupt
-            return task.evaluate(network, seed)
+            yield
         finally:
             self._evaluating = False
 
@@ -77,17 +70,3 @@ class Interrupts(Callback):
         self.asked = True
         if at_once:
             raise KeyboardInterrupt
-
-
-class _InterruptibleTask:
-    def __init__(self, task: Task, interrupts: Interrupts) -> None:
-        self._task = task
-        self._interrupts = interrupts
-        self.num_inputs = task.num_inputs
-        self.num_outputs = task.num_outputs
-
-    def __getattr__(self, name: str) -> Any:  # such as its threshold, or names of its inputs
-        return getattr(self._task, name)
-
-    def evaluate(self, network: Network, seed: int) -> npt.NDArray[Any]:
-        return self._interrupts.evaluate(self._task, network, seed)

@@ -48,8 +48,8 @@ def command(
     given: dict[str, object] = {k: v for k, v in changes.items() if v is not None}
     config = change(Config.load(home.config), given, str(home.config))
     task = task_from_config(config, str(home.config))
-    watch = Watch(home, run.resolve().name, task, quiet, profile)
+    watch = Watch(home, run.resolve().name, quiet, profile)
     try:
-        return watch.over(lambda: resume_run(home.path, watch.task, config, watch.callbacks, fork))
+        return watch.over(lambda: resume_run(home.path, task, config, watch.callbacks, fork))
     except CheckpointError as error:
         raise CheckpointError(str(error).replace("fork=True", "--fork")) from error

@@ -89,7 +89,7 @@ def find_settings(
         raise ConfigError(source, [_missing(error.filename, path.parent)]) from error
     scores_genomes = str(config.task.get("name")).startswith("neat:")
     if scores_genomes:  # what it scores says of which kind networks are
-        config = config.replace(getattr(task, "settings", {}))
+        config = config.replace(task.settings)
     return Settings(_as_name(name), source, config, task, scores_genomes)
 
 

@@ -16,12 +16,11 @@ from evonet.evolution.callbacks import Progress
 from evonet.evolution.hooks import Callback, Result, Run
 from evonet.evolution.profile import Profile
 from evonet.messages import counted
-from evonet.network import compile as compile_network
+from evonet.runs.champion_notes import score_held_out
 from evonet.runs.folder import RunFolder
-from evonet.tasks import Supervised, Task
 
 if TYPE_CHECKING:
-    from evonet.evolution.neat.neat import NEAT
+    from evonet.definitions.dynamics import Dynamics
     from evonet.genes.population import Population
 
 # What the system says when a disk or a folder takes nothing more.
@@ -32,7 +31,6 @@ class Watch:
     """Accompanies a run from the first line to the last.
 
     Attributes:
-        task: What the run has to evolve on, open to interruption.
         callbacks: What the run has to call.
     """
 
@@ -40,7 +38,6 @@ class Watch:
         self,
         home: RunFolder,
         name: str,
-        task: Task,
         quiet: bool,
         profile: bool = False,
         progress: bool = True,
@@ -50,20 +47,15 @@ class Watch:
         Args:
             home: The run's folder.
             name: What the run is called.
-            task: What to evolve on.
             quiet: Whether to say nothing as long as all goes well.
             profile: Whether to say in the end where the time went.
             progress: Whether to show a progress bar.
         """
         self._home = home
         self._quiet = quiet
-        self._scored = task
         self._begun = _Begun()
         self._interrupts = Interrupts()
-        self.task = self._interrupts.around(task)
         self.callbacks: list[Callback] = [self._begun, self._interrupts]
-        if isinstance(task, Callback):  # one that wants to know about its run
-            self.callbacks.append(task)
         if not quiet:
             self.callbacks.append(_FirstLine(home, name))
         if not quiet and progress:
@@ -109,7 +101,7 @@ class Watch:
             self._profile.stop()
         if result is None or (self._interrupts.asked and not self._is_over(result)):
             assert self._begun.run is not None
-            self._say_interrupted(self._begun.run.neat)
+            self._say_interrupted(self._begun.run.algorithm.generations_done)
             self._say_profile()
             return Exit.INTERRUPTED
         written = self._write_report()
@@ -139,8 +131,7 @@ class Watch:
             return False
         return True
 
-    def _say_interrupted(self, neat: NEAT) -> None:
-        done = neat.generation + (neat.state.fitness is not None)
+    def _say_interrupted(self, done: int) -> None:
         saved = "which is saved" if done == 1 else "which are saved"
         when = f"after {counted(done, 'generation')}, {saved}. Go on"
         if done == 0:
@@ -148,7 +139,7 @@ class Watch:
         click.echo(f"\nevonet: interrupted {when} with: {self._resume_command}", err=True)
 
     def _say_done(self, result: Result, written: bool) -> None:
-        best, config = result.best, result.neat.config
+        best, config = result.best, result.algorithm.config
         if best is None:
             click.echo("no generation was to be done")
             return
@@ -167,7 +158,7 @@ class Watch:
         if not result.solved and threshold is not None:
             more = 2 * max(1, config.run.generations)
             click.echo(f"  go on     {self._resume_command} --generations {more}")
-        self._say_scores_aside(best.genome)
+        self._say_held_out_scores(best.genome, config.dynamics)
         click.echo(f"  champion  {self._home.champion}")
         if written:
             click.echo(f"  report    {self._home.report}")
@@ -181,17 +172,18 @@ class Watch:
         assert self._begun.run is not None
         native = load_native()
         available = native.available_threads() if native else 1
-        advice = self._profile.advice(self._scored, self._begun.run.neat.threads, available)
+        run = self._begun.run
+        advice = self._profile.advice(run.task, run.algorithm.threads, available)
         click.echo(f"\n{self._profile.table()}\n\n{advice}")
 
-    def _say_scores_aside(self, champion: Population) -> None:
+    def _say_held_out_scores(self, champion: Population, dynamics: Dynamics) -> None:
         """Scores the champion on examples that no fitness depended on, if there are any."""
-        task = self._scored
-        if isinstance(task, Supervised) and task.test is not None:
-            scores = task.test_scores(compile_network(champion))
-            shown = ", ".join(f"{name} {float(value[0]):.4g}" for name, value in scores.items())
-            kept = counted(len(task.test.x), "example")
-            click.echo(f"  aside     {shown} on {kept} kept aside")
+        assert self._begun.run is not None
+        task = self._begun.run.task
+        scores = score_held_out(task, champion, dynamics)
+        if scores:
+            shown = ", ".join(f"{name} {score:.4g}" for name, score in scores.items())
+            click.echo(f"  held out  {shown} on {counted(task.num_held_out, 'example')}")
 
 
 class _Begun(Callback):
@@ -213,10 +205,10 @@ class _FirstLine(Callback):
     def on_start(self, run: Run) -> None:
         from evonet.backends import resolve_backend
 
-        neat = run.neat
-        backend = resolve_backend(neat.backend).name
+        algorithm = run.algorithm
+        backend = resolve_backend(algorithm.backend).name
         again = f", from generation {run.first_generation}" if run.resumed_from else ""
         click.echo(
-            f"{self._name}: {counted(neat.config.neat.pop_size, 'genome')} on backend {backend}, "
-            f"seed {neat.seed}{again}, into {self._home.path}"
+            f"{self._name}: {counted(len(algorithm.state.population), 'genome')} on backend "
+            f"{backend}, seed {algorithm.seed}{again}, into {self._home.path}"
         )

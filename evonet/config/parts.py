@@ -26,6 +26,7 @@ from evonet.config.rules import (
     Flag,
     Maybe,
     OneOf,
+    OneOfOrImport,
     Or,
     Real,
     Spelled,
@@ -52,6 +53,8 @@ class Run(Part):
         seed: Fixes all random numbers, 0 to 2^64 - 1.
         backend: Where networks run; "auto" takes the fastest that works.
         threads: CPU threads; 0 takes all.
+        algorithm: What evolves networks: "neat", or "module:Class" or "file.py:Class" for an
+            algorithm of your own.
     """
 
     generations: int = setting(Whole(0), 300)
@@ -60,6 +63,7 @@ class Run(Part):
         OneOf("auto", "cuda", "cpu", "reference"), "auto"
     )
     threads: int = setting(Whole(0, MOST_THREADS), 0)
+    algorithm: str = setting(OneOfOrImport("neat"), "neat")
 
 
 @dataclass(frozen=True, slots=True)

@@ -151,6 +151,14 @@ class OneOf(Rule[Any]):
         return str(value)
 
 
+class OneOfOrImport(OneOf):
+    """One word of a list, or "module:Class" for something that is imported later."""
+
+    def check(self, value: object) -> str:
+        """Accepts any text with a colon."""
+        return value if isinstance(value, str) and ":" in value else super().check(value)
+
+
 class Spelled(Rule[Any]):
     """A value that has several spellings, in upper or lower case.
 

@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from evonet.errors import CheckpointError, OptionError
+from evonet.evolution import checkpoint
+from evonet.evolution.algorithm import Algorithm
 from evonet.evolution.hooks import Callback, CallbackLike, Result, Run
-from evonet.evolution.neat.neat import NEAT
 from evonet.evolution.record import GenerationRecord
 from evonet.files.generation_lines import GenerationLines
-from evonet.runs import checkpoint
 
 __all__ = [
     "Callback",
@@ -83,13 +83,13 @@ class CheckpointSaver(Callback):
             CheckpointError: The folder holds checkpoints of another run.
         """
         self._seen, self._saved = run.first_generation - 1, None
-        self._neat = run.neat
+        self._run = run
         found = checkpoint.list_checkpoints(self._folder)
         source = run.resumed_from
         if source is not None and source.parent.resolve() == self._folder.resolve():
-            self._saved = _moment(run.neat)
+            self._saved = _moment(run.algorithm)
             # Those behind are unreadable, or from before the run was set back.
-            checkpoint.tidy_checkpoints(self._folder, run.neat.generation, self._keep)
+            checkpoint.tidy_checkpoints(self._folder, run.algorithm.generation, self._keep)
         elif found:
             raise CheckpointError(
                 f"{self._folder}: already holds {found[-1].name} of another run. Resume that run, "
@@ -105,26 +105,27 @@ class CheckpointSaver(Callback):
 
     def on_end(self, result: Result) -> None:
         """Saves what is new since the last time."""
-        generation, told = now = _moment(result.neat)
+        generation, told = now = _moment(result.algorithm)
         # Interrupted between `tell` and here, some callback has not seen this generation yet.
         if now != self._saved and generation - (not told) == self._seen and self._seen >= 0:
             self._save()
 
     def _save(self) -> None:
-        checkpoint.save_checkpoint(self._neat, self._folder, self._keep)
-        self._saved = _moment(self._neat)
+        algorithm = self._run.algorithm
+        checkpoint.save_checkpoint(algorithm, self._folder, self._keep, self._run.task.state)
+        self._saved = _moment(algorithm)
         self._last_time = time.monotonic()
 
 
-def _moment(neat: NEAT) -> tuple[int, bool]:
-    return neat.generation, neat.state.fitness is not None
+def _moment(algorithm: Algorithm) -> tuple[int, bool]:
+    return algorithm.generation, algorithm.state.fitness is not None
 
 
 class MetricsWriter(Callback):
     """Writes one JSON object per generation and line, as `GenerationRecord.to_dict` gives it.
 
-    A fresh run begins a fresh file; a resumed run drops the lines of generations that it does
-    again, and goes on behind the others.
+    A new run starts a new file; a resumed run drops the lines of generations that it repeats, and
+    continues after the others.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -186,11 +187,9 @@ class Progress(Callback):
         """Moves the bar on, or writes a line if it is time."""
         from tqdm import tqdm
 
+        summary = f"{record.summary}, " if record.summary else ""
         rate = tqdm.format_sizeof(record.evaluations_per_second)
-        state = (
-            f"best {record.best_so_far:.5g}, mean {record.mean:.4g}, "
-            f"species {record.num_species}, {rate} evals/s"
-        )
+        state = f"best {record.best_so_far:.5g}, mean {record.mean:.4g}, {summary}{rate} evals/s"
         if self._bar is not None:
             self._bar.set_postfix_str(state, refresh=False)
             self._bar.update()

@@ -1,15 +1,17 @@
-"""What evolution tells others while it runs: the occasions, and what is known at each."""
+"""Callbacks: the occasions at which a run calls them, and what is known at each."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 from evonet.errors import OptionError
-from evonet.evolution.neat.neat import NEAT, Best
+from evonet.evolution.algorithm import Algorithm
 from evonet.evolution.record import GenerationRecord
+from evonet.evolution.state import Best
 
 if TYPE_CHECKING:
     from evonet.tasks import Task
@@ -17,19 +19,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Run:
-    """A run that is about to begin or to go on.
+    """A run that is about to start or to continue.
 
     Attributes:
         task: What is evolved on.
-        neat: The evolution; its `state` changes from generation to generation.
+        algorithm: The evolution; its `state` changes from generation to generation.
         first_generation: The generation that is evaluated next.
         generations: How many there will be at most, those before a resumption included.
-        resumed_from: The checkpoint that the run goes on from, or None.
+        resumed_from: The checkpoint that the run continues from, or None.
         spent: Seconds that describing generations and each callback took so far, by name.
     """
 
     task: Task
-    neat: NEAT
+    algorithm: Algorithm
     first_generation: int
     generations: int
     resumed_from: Path | None = None
@@ -45,8 +47,8 @@ class Result:
         generation: The number of the last generation.
         solved: Whether it reached the config's fitness threshold.
         evaluations: Genomes evaluated, those before a resumption included.
-        seconds: How long it took since the run began or was resumed.
-        neat: The evolution, ready to go on.
+        seconds: How long it took since the run started or was resumed.
+        algorithm: The evolution, ready to continue.
     """
 
     best: Best | None
@@ -54,7 +56,7 @@ class Result:
     solved: bool
     evaluations: int
     seconds: float
-    neat: NEAT
+    algorithm: Algorithm
 
 
 class Callback:
@@ -68,6 +70,10 @@ class Callback:
 
     def on_start(self, run: Run) -> None:
         """Is called before the first generation."""
+
+    def evaluating(self) -> AbstractContextManager[object]:
+        """Returns a context that is entered while a generation is evaluated."""
+        return nullcontext()
 
     def on_generation(self, record: GenerationRecord) -> bool | None:
         """Is called after each generation.

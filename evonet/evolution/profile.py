@@ -47,13 +47,13 @@ class Profile(Callback):
         self._totals = dict.fromkeys((field.name for field in dataclasses.fields(Seconds)), 0.0)
         self._run: Run | None = None
         self._begun = self._ended = 0.0
-        self._before = {"breed": 0.0, "speciate": 0.0}
+        self._before: dict[str, float] = {}
         self._evaluations = 0
 
     def on_start(self, run: Run) -> None:
         """Starts the clock."""
         self._run = run
-        self._before = dict(run.neat.spent)  # the first generation is made before a run begins
+        self._before = dict(run.algorithm.spent)  # the first generation is made before a run starts
         self._begun = self._ended = time.perf_counter()
 
     def on_generation(self, record: GenerationRecord) -> None:
@@ -90,7 +90,7 @@ class Profile(Callback):
             return []
         spent = {
             name: total - self._before.get(name, 0.0)
-            for name, total in self._run.neat.spent.items()
+            for name, total in self._run.algorithm.spent.items()
         }
         plan = max(0.0, self._totals["ask"] - sum(spent.values()))
         found = [
@@ -132,7 +132,7 @@ class Profile(Callback):
         used = threads or available
         if most == "evaluate":
             said = f"Evaluation takes {share[most]:.0%}. "
-            if not _is_native(task):
+            if not task.is_native:
                 return said + (
                     "The task runs in Python: score all genomes in one call with arrays, or use a "
                     "task that ships with evonet, whose steps are compiled."
@@ -161,9 +161,3 @@ class Profile(Callback):
             f"Compiling, bookkeeping and Python take {share[most]:.0%}. With {size:,} genomes a "
             "generation, fixed costs weigh: a larger population makes each genome cheaper."
         )
-
-
-def _is_native(task: Task) -> bool:
-    from evonet.tasks import Control, Supervised
-
-    return isinstance(task, Control | Supervised)

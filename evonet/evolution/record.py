@@ -4,34 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from evonet.evolution.neat.neat import NEAT
-from evonet.evolution.neat.species import survivors_of_stagnation
+from evonet.evolution.algorithm import Algorithm
 from evonet.numerics.exact_sum import exact_sum
-
-
-@dataclass(frozen=True, kw_only=True)
-class SpeciesRecord:
-    """One species of a generation.
-
-    Attributes:
-        key: Its number.
-        size: How many genomes belong to it.
-        best: The best fitness among them.
-        age: Generations since it was founded.
-        last_improved: The last generation in which its score rose.
-    """
-
-    key: int
-    size: int
-    best: float
-    age: int
-    last_improved: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,14 +53,14 @@ class GenerationRecord:
         best_so_far: The best fitness of the run.
         best_generation: The generation that found it.
         solved: Whether the config's threshold is reached.
-        species: By ascending key.
+        size: How many genomes there are, P.
         mean_nodes: Nodes per genome.
         mean_connections: Enabled connections per genome.
         best_nodes: Nodes of the generation's best genome.
         best_connections: Enabled connections of that genome.
         evaluations: Genomes evaluated so far.
-        innovations: Innovation numbers given so far.
-        threshold: The distance that divides species.
+        details: What only this algorithm reports, by name; NEAT's "species" and "threshold".
+        summary: A few words about them for a progress bar, or "".
         seconds: How long the phases took.
     """
 
@@ -92,25 +73,15 @@ class GenerationRecord:
     best_so_far: float
     best_generation: int
     solved: bool
-    species: tuple[SpeciesRecord, ...]
+    size: int
     mean_nodes: float
     mean_connections: float
     best_nodes: int
     best_connections: int
     evaluations: int
-    innovations: int
-    threshold: float
+    details: Mapping[str, Any]
+    summary: str
     seconds: Seconds
-
-    @property
-    def num_species(self) -> int:
-        """How many species there are."""
-        return len(self.species)
-
-    @property
-    def size(self) -> int:
-        """How many genomes there are, P."""
-        return sum(s.size for s in self.species)
 
     @property
     def evaluations_per_second(self) -> float:
@@ -119,33 +90,31 @@ class GenerationRecord:
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values that JSON can hold."""
-        fields = dataclasses.asdict(self)
-        fields["species"] = list(fields["species"])
-        fields["num_species"] = self.num_species
-        fields["evaluations_per_second"] = self.evaluations_per_second
-        return fields
+        fields: dict[str, Any] = dataclasses.asdict(self)
+        details: dict[str, Any] = fields.pop("details")
+        del fields["summary"]
+        return fields | details | {"evaluations_per_second": self.evaluations_per_second}
 
 
-def describe_generation(neat: NEAT, evaluations: int, seconds: Seconds) -> GenerationRecord:
+def describe_generation(
+    algorithm: Algorithm, evaluations: int, seconds: Seconds
+) -> GenerationRecord:
     """Describes the generation that was just told.
 
     Args:
-        neat: Stays as it is.
+        algorithm: The evolution, which stays as it is.
         evaluations: Genomes evaluated so far, this generation included.
         seconds: How long its phases took.
     """
-    state = neat.state
+    state = algorithm.state
     assert state.fitness is not None
     assert state.best is not None
     fitness, population = state.fitness, state.population
-    sign = -1.0 if neat.config.neat.fitness_criterion == "min" else 1.0
-    top = int(np.argmax(sign * fitness))
+    top = int(np.argmax(algorithm.sign * fitness))
     nodes = np.diff(population.node_start)
     connections = np.diff(np.cumsum(np.append(0, population.enabled))[population.conn_start])
     mean, std = mean_and_deviation(fitness)
-    # Stagnation updates histories, so it gets copies, which then know about this generation.
-    species = [dataclasses.replace(s, score_history=list(s.score_history)) for s in state.species]
-    survivors_of_stagnation(species, sign * fitness, state.generation, neat.config.stagnation)
+    description = algorithm.describe()
     return GenerationRecord(
         generation=state.generation,
         best=float(fitness[top]),
@@ -155,24 +124,15 @@ def describe_generation(neat: NEAT, evaluations: int, seconds: Seconds) -> Gener
         std=std,
         best_so_far=state.best.fitness,
         best_generation=state.best.generation,
-        solved=neat.solved,
-        species=tuple(
-            SpeciesRecord(
-                key=s.key,
-                size=len(s),
-                best=sign * float((sign * fitness[s.members]).max()),
-                age=state.generation - s.created,
-                last_improved=s.last_improved,
-            )
-            for s in species
-        ),
+        solved=algorithm.solved,
+        size=len(population),
         mean_nodes=int(nodes.sum()) / len(nodes),
         mean_connections=int(connections.sum()) / len(connections),
         best_nodes=int(nodes[top]),
         best_connections=int(connections[top]),
         evaluations=evaluations,
-        innovations=state.next_innovation,
-        threshold=state.threshold,
+        details=description.fields,
+        summary=description.summary,
         seconds=seconds,
     )
 

@@ -42,7 +42,7 @@ class TensorBoardWriter(Callback):
 
     def on_generation(self, record: GenerationRecord) -> None:
         """Writes all scalars of a generation."""
-        scalars = {
+        scalars: dict[str, float] = {
             "fitness/best": record.best,
             "fitness/mean": record.mean,
             "fitness/deviation": record.std,
@@ -51,14 +51,15 @@ class TensorBoardWriter(Callback):
             "complexity/nodes, best": record.best_nodes,
             "complexity/connections, mean": record.mean_connections,
             "complexity/connections, best": record.best_connections,
-            "species/number": record.num_species,
-            "species/threshold": record.threshold,
             "speed/evaluations per second": record.evaluations_per_second,
             "speed/seconds, ask": record.seconds.ask,
             "speed/seconds, compile": record.seconds.compile,
             "speed/seconds, evaluate": record.seconds.evaluate,
             "speed/seconds, tell": record.seconds.tell,
         }
+        for name, value in record.details.items():
+            if isinstance(value, int | float):
+                scalars[f"algorithm/{name}"] = value
         for name, value in scalars.items():
             self._writer.add_scalar(name, value, record.generation)
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -64,7 +64,12 @@ def write_tensors(
 
 
 def read_tensors(
-    path: str | os.PathLike[str], format: str, version: int, names: Iterable[str]
+    path: str | os.PathLike[str],
+    format: str,
+    version: int,
+    names: Iterable[str],
+    prefix: str | None = None,
+    check: Callable[[Mapping[str, Any]], None] | None = None,
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Reads what `write_tensors` wrote.
 
@@ -73,6 +78,8 @@ def read_tensors(
         format: The format that the file must have.
         version: The newest version that the caller understands.
         names: The arrays that the file must hold, and no others.
+        prefix: What the names of further arrays start with, of which there may be any.
+        check: Raises if the settings say that the arrays will be others.
 
     Returns:
         The settings, with "version" among them, and the arrays.
@@ -100,7 +107,10 @@ def read_tensors(
     tensors = _read_arrays(data, where)
     if facts.pop("sha256", None) != _checksum(facts, tensors):
         raise FileFormatError(f"{where}: is damaged. Its contents do not match its checksum.")
-    _check_names(set(tensors), set(names), where)
+    if check is not None:
+        check(facts)
+    found_names = {name for name in tensors if prefix is None or not name.startswith(prefix)}
+    _check_names(found_names, set(names), where)
     return facts, tensors
 
 

@@ -54,3 +54,16 @@ def _add_bits(rest: npt.NDArray[np.float64], unit: int) -> tuple[int, int]:
 def _shifted(values: npt.NDArray[np.float64], bits: int) -> npt.NDArray[np.float64]:
     """Values times 2^bits; a product is many times faster, where there is such a number."""
     return values * 2.0**bits if abs(bits) <= 1000 else np.ldexp(values, bits)
+
+
+def mean(values: npt.NDArray[np.float64]) -> float:
+    """The mean, rounded once, so that it does not depend on how a machine adds.
+
+    Args:
+        values: [N] finite, at least one.
+    """
+    try:
+        return exact_sum(values) / len(values)
+    except OverflowError:  # a sum of numbers near 1e308; their mean lies between them
+        scaled = exact_sum(values * 2.0**-64) / len(values) * 2.0**64
+        return min(max(scaled, float(values.min())), float(values.max()))

@@ -22,7 +22,7 @@ from evonet.report.network import draw_network
 from evonet.report.run_charts import draw_charts
 from evonet.report.scenes import HEIGHT, WIDTH, make_scene
 from evonet.runs.champion import Champion, read_champion
-from evonet.runs.champion_notes import read_scores_aside
+from evonet.runs.champion_notes import read_held_out_scores
 from evonet.runs.folder import RunFolder
 from evonet.runs.improvements import Improvement, read_improvements
 from evonet.runs.loop import task_seed
@@ -129,7 +129,7 @@ def _header(
         ),
         ("species", str(int(history["num_species"][-1])), "in the last generation"),
     ]
-    scores = read_scores_aside(champion.metadata)
+    scores = read_held_out_scores(champion.metadata)
     if "loss" in scores:
         count = counted(int(scores.get("examples", 0)), "example")
         right = f", {scores['accuracy']:.1%} right" if "accuracy" in scores else ""

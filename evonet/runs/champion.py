@@ -1,6 +1,6 @@
 """Champions: the best genome of a run as one small JSON file that people can read.
 
-    save_champion("champion.json", result.best, result.neat.config)
+    save_champion("champion.json", result.best, result.algorithm.config)
     network = read_champion("champion.json").compile()
 
 Numbers are as short as they can be without losing a bit, connections stand in the order in which
@@ -23,7 +23,7 @@ from evonet.files.atomic import open_atomic
 from evonet.runs.champion_fields import FORMAT, VERSION, Scalar, check_fields
 from evonet.config import Config
 from evonet.errors import EvonetError, FileFormatError, OptionError
-from evonet.evolution.neat.neat import Best
+from evonet.evolution.state import Best
 from evonet.functions.registry import adopted
 from evonet.genes.arrays import RealType
 from evonet.definitions.dynamics import Dynamics
@@ -99,7 +99,7 @@ def save_champion(
     genome = champion.genome if isinstance(champion, Best) else champion
     if not isinstance(genome, Population) or len(genome) != 1:
         raise OptionError(
-            f"A champion is one genome, found {genome!r}. Pass neat.best or population[3:4]."
+            f"A champion is one genome, found {genome!r}. Pass result.best or population[3:4]."
         )
     if best is not None:
         fitness = best.fitness if fitness is None else fitness

@@ -1,13 +1,13 @@
 """What a run notes in its champion's file beside the genes, and what a report reads there.
 
-Names of columns and scores on examples kept aside come from the task, which reports never import.
+Names of columns and scores on held-out examples come from the task, which reports never import.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from evonet.runs.champion_fields import Scalar
 from evonet.messages import printable
@@ -18,7 +18,8 @@ from evonet.tasks.base import Task
 
 # Longer names would leave no room for the network.
 MOST_CHARACTERS: Final = 24
-ASIDE: Final = "kept aside: "
+# What files call held-out examples.
+HELD_OUT: Final = "kept aside: "
 
 
 def note_champion(
@@ -27,23 +28,33 @@ def note_champion(
     """Notes what is known about a champion.
 
     Args:
-        task: What it evolved on. It may have `input_names` and `output_names`, and with `test`
-            examples `test_scores`.
-        name: Of the task in the config.
+        task: What it evolved on.
+        name: What the config calls the task.
         genome: The champion alone.
-        dynamics: Of its network.
+        dynamics: How its network works through time.
     """
     notes: dict[str, Scalar] = {"task": name} if isinstance(name, str) else {}
-    for pin in ("input", "output"):
-        names = getattr(task, f"{pin}_names", ())
+    for pin, names in (("input", task.input_names), ("output", task.output_names)):
         notes |= {f"{pin} {i}": str(given) for i, given in enumerate(names)}
-    test: Any = getattr(task, "test", None)
-    if test is not None and hasattr(task, "test_scores"):
-        found = task.test_scores(compile_network(genome, **dynamics.options()))
-        scores = {n: float(score[0]) for n, score in found.items()}
-        notes[f"{ASIDE}examples"] = len(test.x)
-        notes |= {f"{ASIDE}{n}": score for n, score in scores.items() if math.isfinite(score)}
+    if task.num_held_out:
+        notes[f"{HELD_OUT}examples"] = task.num_held_out
+        scores = score_held_out(task, genome, dynamics)
+        notes |= {f"{HELD_OUT}{n}": score for n, score in scores.items() if math.isfinite(score)}
     return notes
+
+
+def score_held_out(task: Task, genome: Population, dynamics: Dynamics) -> dict[str, float]:
+    """Scores a champion on examples that no fitness depended on.
+
+    Args:
+        task: What it evolved on.
+        genome: The champion alone.
+        dynamics: How its network works through time.
+    """
+    if not task.num_held_out:
+        return {}
+    scores = task.held_out_scores(compile_network(genome, **dynamics.options()))
+    return {name: float(score[0]) for name, score in scores.items()}
 
 
 def read_names(notes: Mapping[str, object], num_inputs: int, num_outputs: int) -> dict[int, str]:
@@ -63,14 +74,14 @@ def read_names(notes: Mapping[str, object], num_inputs: int, num_outputs: int) -
     }
 
 
-def read_scores_aside(notes: Mapping[str, object]) -> dict[str, float]:
-    """The scores on examples that were kept aside, with the number of "examples"; or nothing.
+def read_held_out_scores(notes: Mapping[str, object]) -> dict[str, float]:
+    """The scores on held-out examples, with the number of "examples"; or nothing.
 
     Args:
         notes: A champion's metadata, which may come from anywhere.
     """
     return {
-        name.removeprefix(ASIDE): float(score)
+        name.removeprefix(HELD_OUT): float(score)
         for name, score in notes.items()
-        if name.startswith(ASIDE) and isinstance(score, (int, float))
+        if name.startswith(HELD_OUT) and isinstance(score, (int, float))
     }

@@ -47,12 +47,12 @@ class ImprovementWriter(Callback):
 
     def on_start(self, run: Run) -> None:
         """Looks where the run is."""
-        self._neat = run.neat
+        self._algorithm = run.algorithm
 
     def on_generation(self, record: GenerationRecord) -> None:
         """Writes a line, if there is a new best genome."""
         self._lines.begin(record.generation)
-        best = self._neat.best
+        best = self._algorithm.best
         if best is None or best.generation != record.generation:
             return
         self._lines.write(

@@ -1,12 +1,13 @@
-"""Evolution that keeps all there is to know about it in a folder."""
+"""Runs: evolution that keeps all there is to know about it in a folder."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable
 
-from evonet.runs.checkpoint import list_checkpoints
+from evonet.evolution.checkpoint import list_checkpoints
 from evonet.config import Config
+from evonet.evolution.algorithm import Algorithm
 from evonet.evolution.callbacks import CheckpointSaver, MetricsWriter
 from evonet.evolution.hooks import Callback, CallbackLike, Result
 from evonet.runs.loop import evolve
@@ -24,6 +25,7 @@ def start_run(
     task: Task,
     config: Config,
     callbacks: Iterable[CallbackLike] = (),
+    algorithm: type[Algorithm] | None = None,
 ) -> Result:
     """Evolves, and keeps config, metrics, checkpoints and champion in a folder.
 
@@ -32,6 +34,7 @@ def start_run(
         task: What to evolve on.
         config: All settings.
         callbacks: More of them, as for `evolve`.
+        algorithm: What evolves; None for the one that the config's run.algorithm names.
 
     Raises:
         RunFolderError: The folder holds a run already, or another process works on it.
@@ -42,7 +45,9 @@ def start_run(
     made = home.create()
     try:
         with home.locked():
-            return evolve(task, config, callbacks=[*_keepers(home), *callbacks])
+            return evolve(
+                task, config, callbacks=[*_keepers(home), *callbacks], algorithm=algorithm
+            )
     except BaseException as error:
         if made:  # a folder in which a generation was done stays
             home.discard(error)
@@ -55,17 +60,19 @@ def resume_run(
     config: Config | None = None,
     callbacks: Iterable[CallbackLike] = (),
     fork: bool = False,
+    algorithm: type[Algorithm] | None = None,
 ) -> Result:
-    """Goes on with a run; it ends with the bits of one that was never interrupted.
+    """Resumes a run; it ends with the bits of one that was never interrupted.
 
-    A run that was killed before its first checkpoint begins again.
+    A run that was killed before its first checkpoint starts again.
 
     Args:
         folder: The folder of the run.
-        task: What the run began with.
-        config: What to go on with; None for the folder's config.toml.
+        task: What the run started with.
+        config: What to continue with; None for the folder's config.toml.
         callbacks: More of them, as for `evolve`.
-        fork: Whether to go on with another config than before, on purpose.
+        fork: Whether to continue with another config than before, on purpose.
+        algorithm: As for `start_run`.
 
     Raises:
         RunFolderError: The folder holds no run, or another process works on it.
@@ -82,6 +89,7 @@ def resume_run(
             callbacks=[*_keepers(home), *callbacks],
             resume=home.checkpoints if list_checkpoints(home.checkpoints) else None,
             fork=fork,
+            algorithm=algorithm,
         )
 
 

@@ -9,7 +9,7 @@ import time
 from evonet.files.atomic import open_atomic
 from evonet.runs.champion import save_champion
 from evonet.evolution.hooks import Callback, Result, Run
-from evonet.evolution.neat.neat import NEAT, Best
+from evonet.evolution.state import Best
 from evonet.evolution.record import GenerationRecord
 from evonet.runs.champion_notes import note_champion
 
@@ -28,7 +28,7 @@ class ConfigWriter(Callback):
     def on_start(self, run: Run) -> None:
         """Writes the file."""
         with open_atomic(self._path) as file:
-            file.write(run.neat.config.to_toml().encode())
+            file.write(run.algorithm.config.to_toml().encode())
 
 
 class ChampionWriter(Callback):
@@ -48,28 +48,24 @@ class ChampionWriter(Callback):
 
     def on_start(self, run: Run) -> None:
         """Looks where the run is."""
-        self._neat = run.neat
-        self._task = run.task
-        self._name = run.neat.config.task.get("name")
+        self._run = run
 
     def on_generation(self, record: GenerationRecord) -> None:
         """Writes a new champion, if the last one has been there for a while."""
         if time.monotonic() - self._time >= self._seconds:
-            self._write(self._neat)
+            self._write()
 
     def on_end(self, result: Result) -> None:
         """Writes the champion."""
-        self._write(result.neat)
+        self._write()
 
-    def _write(self, neat: NEAT) -> None:
-        if neat.best is None or neat.best is self._written:
+    def _write(self) -> None:
+        algorithm, best = self._run.algorithm, self._run.algorithm.best
+        if best is None or best is self._written:
             return
-        dynamics = neat.config.dynamics
-        save_champion(
-            self._path,
-            neat.best,
-            neat.config,
-            seed=neat.seed,
-            metadata=note_champion(self._task, self._name, neat.best.genome, dynamics),
+        config = algorithm.config
+        notes = note_champion(
+            self._run.task, config.task.get("name"), best.genome, config.dynamics
         )
-        self._written, self._time = neat.best, time.monotonic()
+        save_champion(self._path, best, config, seed=algorithm.seed, metadata=notes)
+        self._written, self._time = best, time.monotonic()

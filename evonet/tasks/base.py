@@ -1,28 +1,68 @@
-"""What everything that can be evolved on has in common."""
+"""What everything that can be evolved on has in common, and what it may offer besides."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+import numpy as np
 import numpy.typing as npt
+
+from evonet.errors import OptionError
+from evonet.evaluation import Evaluation, Round
 
 if TYPE_CHECKING:
     from evonet.network import Network
+    from evonet.tasks.examples import Examples
+
+REQUIRED: Final = ("num_inputs", "num_outputs", "evaluate")
+# What a task may offer besides; `Task` documents each.
+OFFERS: Final = (
+    "fitness_threshold",
+    "input_names",
+    "output_names",
+    "settings",
+    "splits",
+    "is_native",
+    "num_held_out",
+    "held_out_scores",
+    "examples",
+    "returns",
+    "score",
+)
 
 
-@runtime_checkable
-class Task(Protocol):
-    """Scores a whole population at once.
+class Task:
+    """Scores a whole population at once. Derive from it, and override what the task has to offer.
+
+    Only `num_inputs`, `num_outputs` and `evaluate` are required, so that any object that has
+    them is accepted as a task; `adopt` then adds the rest.
 
     Attributes:
-        num_inputs: What networks see, I.
-        num_outputs: What networks answer, O.
+        num_inputs: I, the numbers that networks see.
+        num_outputs: O, the numbers that networks answer.
+        fitness_threshold: The fitness that solves the task where the config has none; or None.
+        input_names: [I] names of the inputs for reports, or empty.
+        output_names: [O] names of the outputs for reports, or empty.
+        settings: Settings of a config that the task cannot do without, such as
+            {"network.kind": "recurrent"}.
+        splits: Whether genomes can be scored in parts of the population. A task whose scores
+            depend on a genome's neighbours sets it to False and is evaluated whole.
+        is_native: Whether evaluation happens in compiled code, not in Python.
+        num_held_out: Examples that no fitness depends on.
     """
 
     num_inputs: int
     num_outputs: int
+    fitness_threshold: float | None = None
+    input_names: tuple[str, ...] = ()
+    output_names: tuple[str, ...] = ()
+    settings: Mapping[str, object] = {}
+    splits: bool = True
+    is_native: ClassVar[bool] = False
+    num_held_out: int = 0
 
-    def evaluate(self, network: Network, seed: int) -> npt.NDArray[Any]:
+    def evaluate(self, network: Network, seed: int) -> Any:
         """Scores every genome.
 
         Args:
@@ -30,5 +70,103 @@ class Task(Protocol):
             seed: Differs from generation to generation; for tasks with chance in them.
 
         Returns:
-            [P] fitness.
+            [P] fitness, or an `Evaluation` for more than that.
         """
+        raise NotImplementedError(f"{type(self).__name__} has no evaluate(network, seed).")
+
+    def score(self, round: Round) -> Evaluation:
+        """Scores a round; override it instead of `evaluate` to see genomes and their numbers."""
+        return Evaluation.of(self.evaluate(round.network, round.seed))
+
+    def returns(
+        self, network: Network, seed: int, first_episode: int, episodes: int
+    ) -> npt.NDArray[np.float64]:
+        """Plays single episodes, for tests on fresh ones.
+
+        Args:
+            network: G compiled networks.
+            seed: The seed for the chance in the task.
+            first_episode: Number of the first episode; other numbers are other episodes.
+            episodes: E, how many episodes each genome plays.
+
+        Returns:
+            [G, E] the return of every episode.
+
+        Raises:
+            OptionError: The task has no episodes.
+        """
+        raise OptionError(f"{self!r} has no episodes that could be repeated.")
+
+    def held_out_scores(self, network: Network) -> Mapping[str, npt.NDArray[np.float64]]:
+        """Scores every genome on examples that no fitness depends on.
+
+        Args:
+            network: P compiled networks.
+
+        Returns:
+            [P] scores by name, such as "loss" and "accuracy"; none if nothing is held out.
+        """
+        return {}
+
+    def examples(self) -> Examples | None:
+        """Returns the examples that networks can learn from, or None."""
+        return None
+
+    @property
+    def state(self) -> dict[str, npt.NDArray[Any]]:
+        """What changes from generation to generation, such as running statistics, by name.
+
+        It is frozen while a generation is evaluated, and part of every checkpoint. A task that
+        has some overrides both the property and its setter.
+        """
+        return {}
+
+    @state.setter
+    def state(self, state: Mapping[str, npt.NDArray[Any]]) -> None:
+        if state:
+            raise OptionError(f"{self!r} keeps no state, so {min(state)} cannot be restored.")
+
+
+class _Adopted(Task):
+    """Somebody's own object as a task, with as many offers as it has."""
+
+    def __init__(self, task: Any) -> None:
+        for name in (*REQUIRED, *OFFERS):
+            if hasattr(task, name):
+                setattr(self, name, getattr(task, name))
+        self._task = task
+
+    @property
+    def state(self) -> dict[str, npt.NDArray[Any]]:
+        return dict(getattr(self._task, "state", {}))
+
+    @state.setter
+    def state(self, state: Mapping[str, npt.NDArray[Any]]) -> None:
+        if state:
+            self._task.state = state
+
+    def __repr__(self) -> str:
+        return repr(self._task)
+
+
+def is_task(found: object) -> bool:
+    """Whether something has all that a task must have."""
+    return isinstance(found, Task) or all(hasattr(found, name) for name in REQUIRED)
+
+
+def adopt(task: object) -> Task:
+    """Returns a task with everything that `Task` documents.
+
+    Args:
+        task: A `Task`, or any object with num_inputs, num_outputs and evaluate.
+
+    Raises:
+        OptionError: It lacks one of these.
+    """
+    if isinstance(task, Task):
+        return task
+    if not is_task(task):
+        raise OptionError(
+            f"task={task!r} is not a task, which has num_inputs, num_outputs and evaluate."
+        )
+    return _Adopted(task)

@@ -8,13 +8,14 @@ import numpy as np
 import numpy.typing as npt
 
 from evonet.definitions.controls import find_control
+from evonet.tasks.base import Task
 from evonet.tasks.options import check_real, check_whole
 
 if TYPE_CHECKING:
     from evonet.network import Network
 
 
-class Control:
+class Control(Task):
     """Fitness = mean return over a few episodes, the same for all genomes of a generation.
 
     A few episodes can be luck. So a genome whose mean reaches `fitness_threshold` plays `trials`
@@ -29,6 +30,8 @@ class Control:
         trials: How many more episodes a genome plays that seems to solve the task; 0 for none.
         fitness_threshold: The mean return that solves the task, or None.
     """
+
+    is_native = True
 
     def __init__(
         self,
@@ -109,18 +112,44 @@ class Control:
         Raises:
             ShapeError: The networks have other inputs or outputs than the task.
         """
-        returns = network.rollout(
+        returns = self.returns(network, seed, first_episode, episodes, genomes)
+        total = np.zeros(len(returns))
+        for episode in range(episodes):
+            total += returns[:, episode]
+        return total / episodes
+
+    def returns(
+        self,
+        network: Network,
+        seed: int,
+        first_episode: int,
+        episodes: int,
+        genomes: npt.ArrayLike | None = None,
+    ) -> npt.NDArray[np.float64]:
+        """Plays single episodes; see `Task.returns`.
+
+        Args:
+            network: P compiled networks.
+            seed: Decides how episodes begin.
+            first_episode: Number of the first episode.
+            episodes: E, how many episodes each genome plays.
+            genomes: [K] positions of those who play; None for all.
+
+        Returns:
+            [K, E].
+
+        Raises:
+            ShapeError: The networks have other inputs or outputs than the task.
+        """
+        played = network.rollout(
             self.name,
             episodes=episodes,
             seed=seed,
             first_episode=first_episode,
             max_steps=self.max_steps,
             genomes=genomes,
-        ).returns
-        total = np.zeros(len(returns))
-        for episode in range(episodes):
-            total += returns[:, episode]
-        return total / episodes
+        )
+        return played.returns.astype(np.float64)
 
     def __repr__(self) -> str:
         return f"Control({self.name!r}, episodes={self.episodes}, max_steps={self.max_steps})"

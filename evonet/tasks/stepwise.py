@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from evonet.errors import OptionError, ShapeError
 from evonet.numerics.philox import Purpose, philox
+from evonet.tasks.base import Task
 from evonet.tasks.options import check_real, check_whole
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ class World(Protocol):
         """
 
 
-class Stepwise:
+class Stepwise(Task):
     """Fitness = mean return over a few episodes in a world that is stepped in Python.
 
     Attributes:
@@ -111,11 +112,26 @@ class Stepwise:
         Raises:
             ShapeError: The world gives arrays of the wrong shape.
         """
-        shape = len(network), self.episodes
+        total = self.returns(network, seed, 0, self.episodes)
+        fitness = np.zeros(len(total))
+        for episode in range(self.episodes):
+            fitness += total[:, episode]
+        return fitness / self.episodes
+
+    def returns(
+        self, network: Network, seed: int, first_episode: int, episodes: int
+    ) -> npt.NDArray[np.float64]:
+        """Plays episodes of all genomes side by side; see `Task.returns`.
+
+        Raises:
+            ShapeError: The world gives arrays of the wrong shape.
+        """
+        shape = len(network), episodes
         count = shape[0] * shape[1]
         if count == 0:
-            return np.zeros(shape[0])
-        words = philox(seed, 0, np.arange(self.episodes), Purpose.EPISODE, 0)[0]
+            return np.zeros(shape)
+        numbers = first_episode + np.arange(episodes)
+        words = philox(seed, 0, numbers, Purpose.EPISODE, 0)[0]
         seeds = np.tile((words >> np.uint64(1)).astype(np.int64), shape[0])
         network.reset()
         seen = _check("reset", self.world.reset(seeds), (count, self.num_inputs))
@@ -129,10 +145,7 @@ class Stepwise:
             playing &= ~_check("step", ended, (count,)).astype(bool)
             if not playing.any():
                 break
-        fitness = np.zeros(shape[0])
-        for episode in range(self.episodes):
-            fitness += total.reshape(shape)[:, episode]
-        return fitness / self.episodes
+        return total.reshape(shape)
 
 
 def _check(method: str, found: npt.ArrayLike, shape: tuple[int, ...]) -> npt.NDArray[Any]:

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evonet.errors import OptionError, ShapeError, check_option
+from evonet.tasks.base import Task
 from evonet.tasks.examples import Examples, read_examples, split_examples
 from evonet.tasks.options import check_path, check_real, check_whole
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 SOLVED_SHARE: Final = 0.975
 
 
-class Supervised:
+class Supervised(Task):
     """Fitness = best - loss over all samples; with `mean`, the loss is divided by their number.
 
     Attributes:
@@ -35,6 +36,8 @@ class Supervised:
         input_names: [I] for people, or empty.
         output_names: [O] for people, or empty.
     """
+
+    is_native = True
 
     def __init__(
         self,
@@ -72,6 +75,7 @@ class Supervised:
         self.num_outputs = self.y.shape[1]
         self.fitness_threshold = None if solved is None else check_real("solved", solved)
         self.test = test
+        self.num_held_out = 0 if test is None else len(test.x)
         self.input_names = tuple(input_names)
         self.output_names = tuple(output_names)
 
@@ -107,6 +111,14 @@ class Supervised:
         if self.loss == "cross_entropy":
             scores["accuracy"] = 1 - network.loss(x, y, "misses") / len(x)
         return scores
+
+    def held_out_scores(self, network: Network) -> dict[str, npt.NDArray[np.float64]]:
+        """Returns `test_scores`, or nothing if no examples are held out."""
+        return {} if self.test is None else self.test_scores(network)
+
+    def examples(self) -> Examples:
+        """Returns the examples that fitness is made of."""
+        return Examples(self.x, self.y)
 
 
 def xor() -> Supervised:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from evonet.errors import OptionError
-from evonet.tasks.base import Task
+from evonet.tasks.base import Task, is_task
 from evonet.tasks.stepwise import Stepwise, World
 
 # Where Python itself is at work during an import.
@@ -41,11 +41,12 @@ def find_class(name: str) -> Callable[..., Task]:
     return _Maker(name, found)
 
 
-def load_object(name: str) -> Any:
+def load_object(name: str, what: str = "task") -> Any:
     """Imports something by where it is. This runs the module, so a name must come from the user.
 
     Args:
         name: "module:name", with dots in the module as in an import; or "file.py:name".
+        what: What messages call it.
 
     Returns:
         What is there, or None if the module has no such name.
@@ -59,13 +60,13 @@ def load_object(name: str) -> Any:
         is_file or all(map(str.isidentifier, module_name.split(".")))
     ):
         raise OptionError(
-            f'task {name!r} is not of the form "module:Class", where the module may have dots as '
+            f'{what} {name!r} is not of the form "module:Class", where the module may have dots as '
             'in an import, or "file.py:Class".'
         )
     try:
         module = _import_file(Path(module_name)) if is_file else _import(module_name)
     except Exception as error:  # whatever the user's own code may raise
-        raise OptionError(f"task {name!r} cannot be imported: {_where(error)}{error}") from error
+        raise OptionError(f"{what} {name!r} cannot be imported: {_where(error)}{error}") from error
     return getattr(module, attribute, None)
 
 
@@ -86,14 +87,15 @@ class _Maker:
     def __call__(self, **options: Any) -> Task:
         stepwise = {p.name: options.pop(p.name) for p in self._stepwise if p.name in options}
         made = self._make(**options)
-        if isinstance(made, World) and not isinstance(made, Task):
+        if isinstance(made, World) and not is_task(made):
             return Stepwise(made, **stepwise)
-        if not isinstance(made, Task):
+        if not is_task(made):
             raise OptionError(
                 f"task {self._name!r} made a {type(made).__name__}, which is no task: "
                 "it needs num_inputs, num_outputs and evaluate, or reset, step and max_steps."
             )
-        return made
+        task: Task = made
+        return task
 
 
 def _where(error: Exception) -> str:

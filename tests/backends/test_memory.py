@@ -506,12 +506,12 @@ def test_a_run_with_memory_is_resumed_as_if_nothing_had_happened(
     saver = evonet.CheckpointSaver(tmp_path)
     evonet.evolve(task, config, generations=3, callbacks=[saver])
     resumed = evonet.evolve(task, resume=tmp_path, generations=6)
-    assert resumed.neat.state.population == whole.neat.state.population
+    assert resumed.algorithm.state.population == whole.algorithm.state.population
     assert resumed.best is not None
     assert whole.best is not None
     assert resumed.best.fitness == whole.best.fitness
     if dynamics.kind == "ctrnn":
-        assert len(np.unique(whole.neat.state.population.time_constant)) > 10
+        assert len(np.unique(whole.algorithm.state.population.time_constant)) > 10
 
 
 def test_a_slice_of_the_campaign_against_neat_python_finds_no_mismatch() -> None:

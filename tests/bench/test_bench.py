@@ -218,9 +218,9 @@ def test_generations_are_replayed_bit_by_bit() -> None:
     run = EvonetRun(config, xor(), threads=1, describe=True)
     run.warm_up(2)
     assert run.replay(3) == 120
-    first = run.neat.state
+    first = run.algorithm.state
     run.replay(3)
-    again = run.neat.state
+    again = run.algorithm.state
     assert first is not again
     assert first.population == again.population
     assert first.generation == again.generation == 4

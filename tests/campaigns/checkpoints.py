@@ -51,15 +51,15 @@ from evonet.config import Config
 from evonet.errors import CheckpointError, EvonetError
 from evonet.evolution import NEAT
 from evonet.evolution.callbacks import CheckpointSaver, MetricsWriter
-from evonet.files.tensors import write_tensors
-from evonet.runs.champion import save_champion
-from evonet.runs.checkpoint import (
+from evonet.evolution.checkpoint import (
     list_checkpoints,
     load_checkpoint,
     open_checkpoint,
     save_checkpoint,
 )
-from evonet.runs.checkpoint_file import FORMAT, VERSION, pack
+from evonet.evolution.checkpoint.file import FORMAT, VERSION, pack
+from evonet.files.tensors import write_tensors
+from evonet.runs.champion import save_champion
 from evonet.runs.loop import evolve
 from evonet.tasks import xor
 
@@ -90,8 +90,8 @@ def run_in(folder: Path, generations: int, pop_size: int) -> None:
         callbacks=[CheckpointSaver(states), MetricsWriter(folder / "metrics.jsonl")],
     )
     assert result.best is not None
-    save_champion(folder / "champion.json", result.best, result.neat.config)
-    result.neat.state.population.save(folder / "population.safetensors")
+    save_champion(folder / "champion.json", result.best, result.algorithm.config)
+    result.algorithm.state.population.save(folder / "population.safetensors")
 
 
 def outcome(folder: Path) -> dict[str, object]:
@@ -186,7 +186,7 @@ def open_or_count(states: Path, counts: Counter[str]) -> int:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            generation = open_checkpoint(states).state.generation
+            generation = open_checkpoint(states, NEAT).state.generation
     except (CheckpointError, Warning):
         counts["FAILED: newest checkpoint unreadable"] += 1
         return -2
@@ -234,7 +234,7 @@ def verify_damage(flips: int, pop_size: int, seed: int) -> int:
         for kind, damaged in damages(data, flips, random.Random(seed)):
             path.write_bytes(damaged)
             try:
-                open_checkpoint(path)
+                open_checkpoint(path, NEAT)
             except CheckpointError:
                 counts[f"{kind}: refused"] += 1
             except BaseException as error:
@@ -325,7 +325,7 @@ def check_after_fault(
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            neat = load_checkpoint(folder)
+            neat = load_checkpoint(folder, algorithm=NEAT)
     except (CheckpointError, Warning):
         return "FAILED: newest checkpoint unreadable"
     if neat.generation not in (least, least + 1):
@@ -448,7 +448,7 @@ def verify_tamper(files: int, pop_size: int, seed: int) -> int:
         for _ in range(files):
             write_tensors(path, FORMAT, VERSION, *tampered(*rng.choice(runs), rng))
             try:
-                neat = load_checkpoint(path)
+                neat = load_checkpoint(path, algorithm=NEAT)
             except CheckpointError:
                 counts["refused"] += 1
                 continue

@@ -36,7 +36,7 @@ def test_an_evaluation_is_interrupted_at_once() -> None:
     seen: list[GenerationRecord] = []
     with Interrupts() as interrupts, pytest.raises(KeyboardInterrupt):
         evolve(
-            interrupts.around(InterruptedXor()),
+            InterruptedXor(),
             xor_config(12),
             generations=9,
             callbacks=[seen.append, interrupts],
@@ -57,7 +57,7 @@ def test_elsewhere_an_interrupt_waits_for_the_end_of_the_generation(
 
     with Interrupts() as interrupts:
         result = evolve(
-            interrupts.around(xor()),
+            xor(),
             xor_config(12),
             generations=9,
             callbacks=[interrupt, interrupts],
@@ -72,7 +72,7 @@ def test_an_interrupt_between_generations_waits_for_the_next_evaluation() -> Non
     with Interrupts() as interrupts:
         signal.raise_signal(signal.SIGINT)
         with pytest.raises(KeyboardInterrupt):
-            evolve(interrupts.around(task), xor_config(12), generations=9)
+            evolve(task, xor_config(12), generations=9, callbacks=[interrupts])
     assert task.evaluations == 0
 
 
@@ -90,10 +90,10 @@ def test_handlers_are_put_back() -> None:
     assert [signal.getsignal(number) for number in SIGNALS] == before
 
 
-def test_a_wrapped_task_keeps_its_threshold() -> None:
+def test_the_threshold_of_a_task_ends_a_run() -> None:
     task = xor()
     task.fitness_threshold = 2.4
     config = xor_config(150).replace({"neat.no_fitness_termination": False})
-    result = evolve(Interrupts().around(task), config, generations=60)
+    result = evolve(task, config, generations=60, callbacks=[Interrupts()])
     assert result.solved
     assert result.best.fitness < 3.9

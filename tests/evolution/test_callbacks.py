@@ -31,8 +31,8 @@ from evonet.evolution.callbacks import (
     Run,
     StopAfter,
 )
+from evonet.evolution.checkpoint import list_checkpoints
 from evonet.evolution.record import Seconds, describe_generation, mean_and_deviation
-from evonet.runs.checkpoint import list_checkpoints, load_checkpoint
 from evonet.runs.loop import evolve
 from evonet.tasks import xor
 from tests.campaigns.checkpoints import xor_config
@@ -81,13 +81,14 @@ def test_a_record_describes_its_generation() -> None:
     assert (record.generation, record.best, record.mean, record.min) == (0, 8.0, 2.0, 1.0)
     assert record.std == pytest.approx(float(np.std(fitness)))
     assert (record.best_so_far, record.best_generation, record.max) == (8.0, 0, 8.0)
-    assert record.num_species == len(neat.species) > 1
-    for found, species in zip(record.species, neat.species, strict=True):
+    assert record.details["num_species"] == len(neat.species) > 1
+    for found, species in zip(record.details["species"], neat.species, strict=True):
         assert (found.key, found.size, found.age) == (species.key, len(species), 0)
         assert found.best == fitness[species.members].max()
     assert (record.mean_nodes, record.best_nodes) == (1.0, 1)
     assert (record.mean_connections, record.best_connections) == (2.0, 2)
-    assert (record.evaluations, record.innovations, record.threshold) == (12, 2, 1.5)
+    assert (record.evaluations, record.size) == (12, 12)
+    assert (record.details["innovations"], record.details["threshold"]) == (2, 1.5)
     assert record.seconds.total == 2.0
     assert record.evaluations_per_second == 6.0
 
@@ -106,7 +107,8 @@ def test_a_species_that_improves_now_is_said_to() -> None:
         neat.ask()
         neat.tell(np.full(12, best))
         before = [dataclasses.replace(s) for s in neat.species]
-        improved.append(describe_generation(neat, 12, SECONDS).species[0].last_improved)
+        details = describe_generation(neat, 12, SECONDS).details
+        improved.append(details["species"][0].last_improved)
         assert [(s.last_improved, len(s.score_history)) for s in neat.species] == [
             (s.last_improved, len(s.score_history)) for s in before
         ]
@@ -118,14 +120,14 @@ def test_the_best_of_a_run_that_minimises_is_the_lowest() -> None:
     neat.tell(np.arange(5.0, 17.0))
     record = describe_generation(neat, 12, SECONDS)
     assert (record.best, record.best_so_far, record.min, record.max) == (5.0, 5.0, 5.0, 16.0)
-    assert min(s.best for s in record.species) == 5.0
+    assert min(s.best for s in record.details["species"]) == 5.0
 
 
 def test_a_record_becomes_json() -> None:
     record = records_of(4)[-1]
     again = json.loads(json.dumps(record.to_dict(), allow_nan=False))
     assert again == record.to_dict()
-    assert again["species"][0]["key"] == record.species[0].key
+    assert again["species"][0]["key"] == record.details["species"][0].key
     assert set(again["seconds"]) == {"ask", "compile", "evaluate", "tell"}
 
 
@@ -183,7 +185,7 @@ def test_callbacks_are_called_in_order_and_ended_in_reverse() -> None:
     ]
     assert callbacks[0].result is result
     assert callbacks[0].run is not None
-    assert callbacks[0].run.neat is result.neat
+    assert callbacks[0].run.algorithm is result.algorithm
 
 
 def test_a_function_that_returns_true_ends_the_run() -> None:
@@ -323,7 +325,7 @@ def test_a_run_that_fails_while_evaluating_keeps_the_generation_it_had_bred(
     with pytest.raises(RuntimeError, match="out of order"):
         evolve(Failing(), config(), callbacks=[CheckpointSaver(tmp_path, every=100)])
     assert generations_in(tmp_path) == [3]
-    assert load_checkpoint(tmp_path).state.fitness is None
+    assert NEAT.resume(tmp_path).state.fitness is None
 
 
 @pytest.mark.parametrize("options", [{"every": 0}, {"keep": 0}, {"every": 1.5}, {"keep": True}])

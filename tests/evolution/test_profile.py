@@ -11,6 +11,7 @@ import evonet
 from evonet.evolution.hooks import Run
 from evonet.evolution.profile import Profile
 from evonet.tasks import Control, xor
+from evonet.tasks.base import adopt
 from tests.support.cli_runs import CommandLine, write_parity
 
 
@@ -91,7 +92,7 @@ def test_advice_is_about_what_takes_longest() -> None:
 
         def evaluate(self, network: Any, seed: int) -> Any: ...
 
-    assert "runs in Python" in Slow("evaluate").advice(Own(), 0, 8)
+    assert "runs in Python" in Slow("evaluate").advice(adopt(Own()), 0, 8)
     assert "species" in Slow("breed").advice(native, 0, 8)
     assert "--threads 0" in Slow("breed").advice(native, 2, 8)
     assert "Callbacks take 90%" in Slow("callback").advice(native, 0, 8)

@@ -46,7 +46,8 @@ def test_every_generation_is_written(tmp_path: Path) -> None:
     assert sorted(best) == [0, 1, 2, 3]
     for record in records:
         assert best[record.generation] == pytest.approx(record.best)
-    assert len(found) == 15
+    assert found["algorithm/num_species"][3] == records[3].details["num_species"]
+    assert len(found) == 16
 
 
 def test_without_the_package_the_fix_is_named(

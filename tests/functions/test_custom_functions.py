@@ -26,9 +26,9 @@ from evonet import (
     _native,
 )
 from evonet.backends.base import Episodes
+from evonet.evolution.checkpoint import save_checkpoint
 from evonet.functions.registry import ACTIVATION_IDS, ACTIVATION_TABLE, OWN, activation_id
 from evonet.installation import resource_folder
-from evonet.runs.checkpoint import load_checkpoint, save_checkpoint
 from evonet.schedule.schedule import build_schedule
 from evonet.tasks import xor
 from tests.support.cli_runs import CommandLine
@@ -431,7 +431,9 @@ def test_evolution_means_the_functions_of_its_config() -> None:
     give_up_names()
     evonet.register_activation("swish", "x * 0")
     result = evonet.evolve(xor(), config)
-    used = {ACTIVATION_TABLE[i].formula for i in result.neat.state.population.activation.tolist()}
+    used = {
+        ACTIVATION_TABLE[i].formula for i in result.algorithm.state.population.activation.tolist()
+    }
     assert SWISH in used
     assert "x * 0" not in used
 
@@ -528,25 +530,25 @@ def test_a_run_goes_on_in_a_process_that_knows_no_function(tmp_path: Path) -> No
     config = Config.loads(TOML)
     whole = evonet.evolve(xor(), config, generations=6)
     half = evonet.evolve(xor(), config, generations=3)
-    save_checkpoint(half.neat, tmp_path)
+    save_checkpoint(half.algorithm, tmp_path)
     give_up_names()
     result = evonet.evolve(xor(), resume=tmp_path, generations=6)
-    assert result.neat.config == config
+    assert result.algorithm.config == config
     assert result.best.genome == whole.best.genome
-    assert result.neat.state.population == whole.neat.state.population
+    assert result.algorithm.state.population == whole.algorithm.state.population
 
 
 def test_a_checkpoint_refuses_another_meaning(tmp_path: Path) -> None:
-    save_checkpoint(evonet.evolve(xor(), Config.loads(TOML), generations=2).neat, tmp_path)
+    save_checkpoint(evonet.evolve(xor(), Config.loads(TOML), generations=2).algorithm, tmp_path)
     give_up_names()
     evonet.register_activation("swish", "x")
     with pytest.raises(CheckpointError, match="swish stands for already"):
-        load_checkpoint(tmp_path)
+        evonet.NEAT.resume(tmp_path)
     give_up_names()
     other = Config.loads(TOML.replace("x/(1+exp(-x))", "x"))
     give_up_names()
     with pytest.raises(CheckpointError, match=r"functions\.activations"):
-        load_checkpoint(tmp_path, other)
+        evonet.NEAT.resume(tmp_path, other)
 
 
 # ---- commands ----

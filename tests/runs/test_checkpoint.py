@@ -18,13 +18,13 @@ from tests.campaigns import checkpoints as campaign
 from tests.campaigns.checkpoints import evolved, xor_config
 
 import evonet
-from evonet.runs.checkpoint import (
+from evonet.evolution.checkpoint import (
     list_checkpoints,
     load_checkpoint,
     open_checkpoint,
     save_checkpoint,
 )
-from evonet.runs.checkpoint_file import FORMAT, VERSION, pack
+from evonet.evolution.checkpoint.file import FORMAT, VERSION, pack
 from evonet.errors import CheckpointError, OptionError
 from evonet.evolution import NEAT
 from evonet.genes.arrays import ARRAYS
@@ -75,7 +75,7 @@ def test_a_loaded_run_is_the_saved_one(generations: int, dtype: Any, tmp_path: P
     neat = step(NEAT(xor_config(12), 5, num_inputs=2, num_outputs=1, dtype=dtype), generations)
     path = save_checkpoint(neat, tmp_path)
     assert path == tmp_path / file_of(max(0, generations - 1))
-    again = load_checkpoint(tmp_path)
+    again = load_checkpoint(tmp_path, algorithm=NEAT)
     assert state_of(again) == state_of(neat)
     assert again.state.population == neat.state.population
     assert again.config == neat.config
@@ -85,7 +85,7 @@ def test_a_loaded_run_is_the_saved_one(generations: int, dtype: Any, tmp_path: P
 
 def test_a_loaded_run_goes_on_as_the_saved_one(tmp_path: Path) -> None:
     neat = small(5)
-    again = load_checkpoint(save_checkpoint(neat, tmp_path))
+    again = load_checkpoint(save_checkpoint(neat, tmp_path), algorithm=NEAT)
     for _ in range(10):
         assert state_of(step(again)) == state_of(step(neat))
 
@@ -93,7 +93,7 @@ def test_a_loaded_run_goes_on_as_the_saved_one(tmp_path: Path) -> None:
 def test_a_generation_that_was_asked_for_but_not_told_is_resumed_too(tmp_path: Path) -> None:
     neat = small(3)
     asked = neat.ask()
-    again = load_checkpoint(save_checkpoint(neat, tmp_path))
+    again = load_checkpoint(save_checkpoint(neat, tmp_path), algorithm=NEAT)
     assert again.state.fitness is None
     assert again.ask() == asked
     assert state_of(step(again, 3)) == state_of(step(neat, 3))
@@ -112,7 +112,7 @@ def test_saving_leaves_the_run_as_it_is(tmp_path: Path) -> None:
 def test_equal_states_give_equal_bytes(tmp_path: Path) -> None:
     one = save_checkpoint(small(), tmp_path / "a")
     two = save_checkpoint(small(), tmp_path / "b")
-    three = save_checkpoint(load_checkpoint(one), tmp_path / "c")
+    three = save_checkpoint(load_checkpoint(one, algorithm=NEAT), tmp_path / "c")
     assert one.read_bytes() == two.read_bytes() == three.read_bytes()
 
 
@@ -126,7 +126,7 @@ def test_neat_saves_and_resumes_by_methods_of_its_own(tmp_path: Path) -> None:
 def test_what_the_run_does_about_nan_is_remembered(tmp_path: Path) -> None:
     neat = NEAT(xor_config(5), num_inputs=2, num_outputs=1, on_bad_fitness="worst")
     neat.tell([1.0, np.nan, 3.0, 2.0, 5.0])
-    again = load_checkpoint(neat.save(tmp_path))
+    again = load_checkpoint(neat.save(tmp_path), algorithm=NEAT)
     again.ask()
     again.tell([1.0, np.nan, 3.0, 2.0, 5.0])
     assert again.state.fitness is not None
@@ -139,7 +139,7 @@ def test_a_run_that_minimises_is_resumed(tmp_path: Path) -> None:
     for turn in range(3):
         neat.ask()
         neat.tell(np.arange(8.0) - turn)
-    assert state_of(load_checkpoint(neat.save(tmp_path))) == state_of(neat)
+    assert state_of(load_checkpoint(neat.save(tmp_path), algorithm=NEAT)) == state_of(neat)
 
 
 def test_a_run_that_began_anew_after_extinction_is_resumed(tmp_path: Path) -> None:
@@ -150,7 +150,7 @@ def test_a_run_that_began_anew_after_extinction_is_resumed(tmp_path: Path) -> No
         neat.ask()
         neat.tell(np.ones(8))
     assert neat.species[0].created > 0
-    assert state_of(load_checkpoint(neat.save(tmp_path))) == state_of(neat)
+    assert state_of(load_checkpoint(neat.save(tmp_path), algorithm=NEAT)) == state_of(neat)
 
 
 # Keeping some.
@@ -167,7 +167,7 @@ def test_a_run_that_was_set_back_removes_what_lies_ahead(tmp_path: Path) -> None
     neat = small(0)
     for _ in range(6):
         step(neat).save(tmp_path, keep=9)
-    step(load_checkpoint(tmp_path / file_of(2))).save(tmp_path, keep=9)
+    step(load_checkpoint(tmp_path / file_of(2), algorithm=NEAT)).save(tmp_path, keep=9)
     assert names(tmp_path) == [file_of(i) for i in range(4)]
 
 
@@ -206,14 +206,14 @@ def test_an_unreadable_checkpoint_gives_way_to_the_next_older_one(tmp_path: Path
     for generation in (1, 2):
         (tmp_path / file_of(generation)).write_bytes(b"rubbish")
     with pytest.warns(UserWarning, match="taken instead, although it is older") as caught:
-        again = load_checkpoint(tmp_path)
+        again = load_checkpoint(tmp_path, algorithm=NEAT)
     assert again.generation == 0
     for generation in range(3):
         assert file_of(generation) in str(caught[0].message)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         step(again).save(tmp_path)
-        assert load_checkpoint(tmp_path).generation == 1
+        assert load_checkpoint(tmp_path, algorithm=NEAT).generation == 1
 
 
 def test_an_unreadable_file_asked_for_by_name_is_refused(tmp_path: Path) -> None:
@@ -222,29 +222,29 @@ def test_an_unreadable_file_asked_for_by_name_is_refused(tmp_path: Path) -> None
         step(neat).save(tmp_path)
     (tmp_path / file_of(1)).write_bytes(b"rubbish")
     with pytest.raises(CheckpointError, match="is not a safetensors file"):
-        load_checkpoint(tmp_path / file_of(1))
+        load_checkpoint(tmp_path / file_of(1), algorithm=NEAT)
 
 
 def test_a_folder_of_nothing_readable_is_refused(tmp_path: Path) -> None:
     for generation in range(2):
         (tmp_path / file_of(generation)).write_bytes(b"rubbish")
     with pytest.raises(CheckpointError, match="no checkpoint in it can be read") as caught:
-        load_checkpoint(tmp_path)
+        load_checkpoint(tmp_path, algorithm=NEAT)
     assert file_of(0) in str(caught.value)
     assert file_of(1) in str(caught.value)
 
 
 def test_a_missing_or_empty_folder_is_named(tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match="nowhere: there is no such file or folder"):
-        load_checkpoint(tmp_path / "nowhere")
+        load_checkpoint(tmp_path / "nowhere", algorithm=NEAT)
     with pytest.raises(CheckpointError, match="holds no checkpoints"):
-        load_checkpoint(tmp_path)
+        load_checkpoint(tmp_path, algorithm=NEAT)
 
 
 def test_a_folder_named_like_a_checkpoint_is_no_checkpoint(tmp_path: Path) -> None:
     (tmp_path / file_of(3)).mkdir()
     with pytest.raises(CheckpointError, match="cannot be read: Is a directory"):
-        load_checkpoint(tmp_path)
+        load_checkpoint(tmp_path, algorithm=NEAT)
 
 
 # Changed settings.
@@ -258,9 +258,9 @@ def test_a_changed_config_is_refused_and_the_changes_are_listed(tmp_path: Path) 
     )
     with pytest.raises(
         CheckpointError,
-        match=r"neat.pop_size = 12, now 20; speciation.target_num_species = not set, now 3\. Go on",
+        match=r"neat.pop_size = 12, now 20; speciation.target_num_species = not set, now 3\. Resume",
     ):
-        load_checkpoint(tmp_path, changed)
+        load_checkpoint(tmp_path, changed, algorithm=NEAT)
 
 
 def test_how_a_run_is_carried_out_may_change(tmp_path: Path) -> None:
@@ -269,7 +269,7 @@ def test_how_a_run_is_carried_out_may_change(tmp_path: Path) -> None:
     config = neat.config.replace(
         {"run.generations": 5, "run.threads": 2, "task.name": "x", "genome.num_inputs": 2}
     )
-    again = load_checkpoint(tmp_path, config)
+    again = load_checkpoint(tmp_path, config, algorithm=NEAT)
     assert again.threads == 2
     assert again.config is config
     assert state_of(step(again))[1] == state_of(step(neat))[1]
@@ -282,8 +282,8 @@ def test_another_seed_is_refused_unless_it_is_a_fork(way: str, tmp_path: Path) -
     config = neat.config.replace({"run.seed": 8}) if way == "config" else neat.config
     seed = 8 if way == "argument" else None
     with pytest.raises(CheckpointError, match="seed = 7, now 8"):
-        load_checkpoint(tmp_path, config, seed=seed)
-    again = load_checkpoint(tmp_path, config, fork=True, seed=seed)
+        load_checkpoint(tmp_path, config, seed=seed, algorithm=NEAT)
+    again = load_checkpoint(tmp_path, config, fork=True, seed=seed, algorithm=NEAT)
     assert again.seed == 8
     assert again.ask() != neat.ask()
 
@@ -291,18 +291,18 @@ def test_another_seed_is_refused_unless_it_is_a_fork(way: str, tmp_path: Path) -
 def test_a_seed_that_was_given_apart_from_the_config_is_kept(tmp_path: Path) -> None:
     neat = step(NEAT(xor_config(5), 99, num_inputs=2, num_outputs=1))
     neat.save(tmp_path)
-    assert load_checkpoint(tmp_path, xor_config(5)).seed == 99
+    assert load_checkpoint(tmp_path, xor_config(5), algorithm=NEAT).seed == 99
 
 
 def test_a_fork_goes_on_with_the_new_settings(tmp_path: Path) -> None:
     neat = small()
     neat.save(tmp_path / "old")
     changed = neat.config.replace({"neat.pop_size": 30, "speciation.threshold": 2.5})
-    fork = load_checkpoint(tmp_path / "old", changed, fork=True)
+    fork = load_checkpoint(tmp_path / "old", changed, fork=True, algorithm=NEAT)
     assert fork.state.threshold == 2.5
     assert len(step(fork).state.population) == 30
     fork.save(tmp_path / "new")
-    assert state_of(load_checkpoint(tmp_path / "new", changed)) == state_of(fork)
+    assert state_of(load_checkpoint(tmp_path / "new", changed, algorithm=NEAT)) == state_of(fork)
 
 
 @pytest.mark.parametrize(
@@ -319,17 +319,17 @@ def test_what_genomes_cannot_follow_is_no_fork(
     neat = small()
     neat.save(tmp_path)
     with pytest.raises(CheckpointError, match=message):
-        load_checkpoint(tmp_path, neat.config.replace(changes), fork=True)
+        load_checkpoint(tmp_path, neat.config.replace(changes), fork=True, algorithm=NEAT)
 
 
 def test_genomes_with_cycles_cannot_become_feed_forward(tmp_path: Path) -> None:
     config = xor_config(5).replace({"genome.feed_forward": False})
     neat = NEAT(config, num_inputs=2, num_outputs=1)  # every output reads itself
     neat.save(tmp_path)
-    assert load_checkpoint(tmp_path).ask() == neat.ask()
+    assert load_checkpoint(tmp_path, algorithm=NEAT).ask() == neat.ask()
     changed = config.replace({"genome.feed_forward": True})
     with pytest.raises(CheckpointError, match=r"feed_forward = false, now true, but .* cycle"):
-        load_checkpoint(tmp_path, changed, fork=True)
+        load_checkpoint(tmp_path, changed, fork=True, algorithm=NEAT)
 
 
 # Damage.
@@ -340,7 +340,7 @@ def test_a_file_cut_short_anywhere_is_refused(tmp_path: Path) -> None:
     for length in reversed(range(path.stat().st_size)):
         os.truncate(path, length)
         with pytest.raises(CheckpointError, match=re.escape(str(path))):
-            open_checkpoint(path)
+            open_checkpoint(path, NEAT)
 
 
 def test_flipped_bits_and_broken_sectors_are_refused(tmp_path: Path) -> None:
@@ -352,7 +352,7 @@ def test_flipped_bits_and_broken_sectors_are_refused(tmp_path: Path) -> None:
         kinds[kind] += 1
         path.write_bytes(damaged)
         with pytest.raises(CheckpointError):
-            open_checkpoint(path)
+            open_checkpoint(path, NEAT)
     assert kinds["bit flipped"] == 400
     assert len(kinds) == 7
 
@@ -360,7 +360,7 @@ def test_flipped_bits_and_broken_sectors_are_refused(tmp_path: Path) -> None:
 def test_a_population_is_no_checkpoint(tmp_path: Path) -> None:
     small(1).state.population.save(tmp_path / "a")
     with pytest.raises(CheckpointError, match=r'holds "evonet.population". Expected'):
-        load_checkpoint(tmp_path / "a")
+        load_checkpoint(tmp_path / "a", algorithm=NEAT)
 
 
 # Whole files with the wrong contents and a right checksum.
@@ -369,7 +369,7 @@ def test_a_population_is_no_checkpoint(tmp_path: Path) -> None:
 def refused(path: Path, version: int, settings: Any, tensors: Any, message: str) -> None:
     write_tensors(path, FORMAT, version, settings, tensors)
     with pytest.raises(CheckpointError, match=message) as caught:
-        load_checkpoint(path)
+        load_checkpoint(path, algorithm=NEAT)
     assert str(caught.value).startswith(f"{path}: ")
 
 
@@ -591,4 +591,4 @@ def test_the_config_of_an_older_evonet_with_fewer_settings_is_read(tmp_path: Pat
     text = settings["config"]
     settings["config_digest"] = hashlib.sha256(text[text.index("[neat]") :].encode()).hexdigest()
     write_tensors(tmp_path / "a", FORMAT, VERSION, settings, tensors)
-    assert load_checkpoint(tmp_path / "a", neat.config).config == neat.config
+    assert load_checkpoint(tmp_path / "a", neat.config, algorithm=NEAT).config == neat.config

@@ -15,8 +15,8 @@ from tests.campaigns.checkpoints import xor_config
 
 import evonet
 from evonet.runs.champion import save_champion
-from evonet.runs.checkpoint import save_checkpoint
-from evonet.runs.checkpoint_file import pack
+from evonet.evolution.checkpoint import save_checkpoint
+from evonet.evolution.checkpoint.file import pack
 from evonet.config import Config
 from evonet.errors import CheckpointError, FitnessError, OptionError
 from evonet.evolution import NEAT
@@ -74,7 +74,7 @@ def test_evolve_does_what_ask_and_tell_do() -> None:
     for _ in range(GENERATIONS):
         neat.tell(xor().evaluate(evonet.compile(neat.ask()), 0))
     result = evolve(xor(), config(), generations=GENERATIONS, seed=3)
-    assert state_of(result.neat) == state_of(neat)
+    assert state_of(result.algorithm) == state_of(neat)
     assert result.best == neat.best
     assert (result.generation, result.solved) == (GENERATIONS - 1, False)
     assert result.evaluations == 15 * GENERATIONS
@@ -109,7 +109,7 @@ def test_no_generations_give_no_best_genome() -> None:
 @pytest.mark.parametrize("dtype", ["float32", np.float64])
 def test_genes_have_the_type_asked_for(dtype: Any) -> None:
     result = evolve(xor(), config(), generations=1, dtype=dtype)
-    assert result.neat.state.population.dtype == np.dtype(dtype)
+    assert result.algorithm.state.population.dtype == np.dtype(dtype)
 
 
 def test_neither_threads_nor_saving_change_the_bits(tmp_path: Path) -> None:
@@ -121,7 +121,7 @@ def test_neither_threads_nor_saving_change_the_bits(tmp_path: Path) -> None:
         threads=3,
         callbacks=[CheckpointSaver(tmp_path), MetricsWriter(tmp_path / "m")],
     )
-    assert state_of(saving.neat) == state_of(plain.neat)
+    assert state_of(saving.algorithm) == state_of(plain.algorithm)
 
 
 def test_a_task_gets_another_seed_in_each_generation_and_run() -> None:
@@ -195,7 +195,7 @@ def leave_traces(
         ],
     )
     if result.best is not None:
-        save_champion(folder / "champion.json", result.best, result.neat.config)
+        save_champion(folder / "champion.json", result.best, result.algorithm.config)
     return result
 
 
@@ -216,7 +216,7 @@ def test_a_run_resumed_after_any_generation_leaves_what_an_uninterrupted_one_lea
         leave_traces(folder, generations=stop)
         again = leave_traces(folder, folder / "states")
         assert traces(folder) == expected
-        assert state_of(again.neat) == state_of(whole.neat)
+        assert state_of(again.algorithm) == state_of(whole.algorithm)
         assert (again.generation, again.evaluations) == (whole.generation, whole.evaluations)
 
 
@@ -238,12 +238,12 @@ def test_a_solved_run_that_is_resumed_is_still_solved(tmp_path: Path) -> None:
 
 
 def test_a_generation_that_was_bred_but_not_evaluated_is_resumed(tmp_path: Path) -> None:
-    neat = evolve(NoisyXor(), config(), generations=4).neat
+    neat = evolve(NoisyXor(), config(), generations=4).algorithm
     neat.ask()
     save_checkpoint(neat, tmp_path)
     again = evolve(NoisyXor(), config(), generations=GENERATIONS, resume=tmp_path)
     whole = evolve(NoisyXor(), config(), generations=GENERATIONS)
-    assert state_of(again.neat) == state_of(whole.neat)
+    assert state_of(again.algorithm) == state_of(whole.algorithm)
     assert again.evaluations == whole.evaluations
 
 
@@ -251,7 +251,7 @@ def test_a_checkpoint_has_a_config_of_its_own(tmp_path: Path) -> None:
     evolve(xor(), config(), generations=3, seed=5, callbacks=[CheckpointSaver(tmp_path)])
     again = evolve(xor(), generations=6, resume=tmp_path)
     whole = evolve(xor(), config(), generations=6, seed=5)
-    assert state_of(again.neat) == state_of(whole.neat)
+    assert state_of(again.algorithm) == state_of(whole.algorithm)
 
 
 def test_a_changed_config_is_only_for_a_fork(tmp_path: Path) -> None:
@@ -260,7 +260,7 @@ def test_a_changed_config_is_only_for_a_fork(tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match=r"neat.pop_size = 15, now 25"):
         evolve(xor(), changed, generations=6, resume=tmp_path)
     fork = evolve(xor(), changed, generations=6, resume=tmp_path, fork=True)
-    assert len(fork.neat.state.population) == 25
+    assert len(fork.algorithm.state.population) == 25
     assert fork.evaluations == 3 * 15 + 3 * 25
 
 
@@ -291,6 +291,7 @@ def test_an_interrupt_anywhere_leaves_a_state_to_go_on_from(
             return fitness
 
     original_ask, original_tell = NEAT.ask, NEAT.tell
+    original_told_state = NEAT.told_state
 
     def ask(neat: NEAT) -> evonet.Population:
         if where == "ask" and neat.generation == 4:
@@ -300,10 +301,12 @@ def test_an_interrupt_anywhere_leaves_a_state_to_go_on_from(
     def tell(neat: NEAT, fitness: npt.ArrayLike) -> None:
         if where == "tell" and neat.generation == 4:
             raise KeyboardInterrupt
-        if where == "tell half done" and neat.generation == 4:
-            neat.state.fitness = np.asarray(fitness)
-            raise KeyboardInterrupt
         original_tell(neat, fitness)
+
+    def told_state(neat: NEAT, state: Any, evaluation: evonet.Evaluation) -> Any:
+        if where == "tell half done" and neat.generation == 4:
+            raise KeyboardInterrupt
+        return original_told_state(neat, state, evaluation)
 
     def callback(record: GenerationRecord) -> None:
         if where == "callback" and record.generation == 4:
@@ -319,6 +322,7 @@ def test_an_interrupt_anywhere_leaves_a_state_to_go_on_from(
     with monkeypatch.context() as patch:
         patch.setattr(NEAT, "ask", ask)
         patch.setattr(NEAT, "tell", tell)
+        patch.setattr(NEAT, "told_state", told_state)
         with pytest.raises(KeyboardInterrupt):
             evolve(
                 Interrupted(),
@@ -329,7 +333,7 @@ def test_an_interrupt_anywhere_leaves_a_state_to_go_on_from(
     assert len(ended) == 1
     for resume in ("folder", "neat"):
         if resume == "neat":
-            save_checkpoint(ended[0].neat, tmp_path / "other")
+            save_checkpoint(ended[0].algorithm, tmp_path / "other")
         folder = tmp_path if resume == "folder" else tmp_path / "other"
         again = evolve(NoisyXor(), config(), generations=GENERATIONS, resume=folder)
-        assert state_of(again.neat) == state_of(expected.neat)
+        assert state_of(again.algorithm) == state_of(expected.algorithm)

@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from evonet.config import Reproduction
-from evonet.evolution.neat.species import Scores, Species, mean
+from evonet.evolution.neat.species import Scores, Species
+from evonet.numerics.exact_sum import mean
 from evonet.numerics.philox import Purpose, choose, philox, philox_of_children, uniform
 
 Indices = npt.NDArray[np.int64]

@@ -1,20 +1,67 @@
-"""Species: who belongs together, and whether they still make progress."""
+"""Species: genomes that are close to each other, and how they have fared."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import overload
 
 import numpy as np
 import numpy.typing as npt
 
-from evonet.config import Stagnation
-from evonet.numerics.exact_sum import exact_sum
-
 Scores = npt.NDArray[np.float64]
 
 
-@dataclass
+class ScoreHistory(Sequence[float]):
+    """The scores of a species, generation by generation; it never changes.
+
+    A longer history shares the numbers of the one that it continues, so that a generation costs
+    the same however many there were before.
+
+    Attributes:
+        best: The highest score, or minus infinity if there is none.
+    """
+
+    __slots__ = ("_length", "_shared", "best")
+
+    def __init__(self, scores: Iterable[float] = ()) -> None:
+        self._shared = list(scores)
+        self._length = len(self._shared)
+        self.best = max(self._shared, default=-np.inf)
+
+    def extended(self, score: float) -> ScoreHistory:
+        """Returns a history with one more score."""
+        longer = ScoreHistory()
+        longer._shared = self._shared
+        if len(self._shared) > self._length:  # another history continues this one already
+            longer._shared = self._shared[: self._length]
+        longer._shared.append(score)
+        longer._length = self._length + 1
+        longer.best = max(self.best, score)
+        return longer
+
+    @overload
+    def __getitem__(self, index: int) -> float: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[float]: ...
+    def __getitem__(self, index: int | slice) -> float | list[float]:
+        if isinstance(index, slice):
+            return self._shared[: self._length][index]
+        return self._shared[range(self._length)[index]]
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"ScoreHistory({list(self)!r})"
+
+
+@dataclass(frozen=True, eq=False)
 class Species:
     """Genomes that are close to each other.
 
@@ -32,67 +79,26 @@ class Species:
     last_improved: int
     members: npt.NDArray[np.int64]
     representative: int
-    score_history: list[float] = field(default_factory=list)
+    score_history: ScoreHistory = field(default_factory=ScoreHistory)
 
     def __len__(self) -> int:
         return len(self.members)
 
 
-def mean(values: Scores) -> float:
-    """The mean, rounded once, so that it does not depend on how a machine adds."""
-    try:
-        return exact_sum(values) / len(values)
-    except OverflowError:  # a sum of scores near 1e308; their mean is finite
-        return exact_sum(values / len(values))
+@dataclass(frozen=True, kw_only=True)
+class SpeciesRecord:
+    """One species of a generation, for records.
 
-
-def _median(values: Scores) -> float:
-    return float(np.sort(values)[len(values) // 2])
-
-
-def _median2(values: Scores) -> float:
-    ordered = np.sort(values)
-    low, high = ordered[(len(values) - 1) // 2], ordered[len(values) // 2]
-    return float(low / 2.0 + high / 2.0)
-
-
-SCORE_OF_SPECIES: dict[str, Callable[[Scores], float]] = {
-    "max": lambda values: float(values.max()),
-    "min": lambda values: float(values.min()),
-    "mean": mean,
-    "median": _median,
-    "median2": _median2,
-}
-
-
-def survivors_of_stagnation(
-    species: list[Species], scores: Scores, generation: int, config: Stagnation
-) -> list[Species]:
-    """Updates each species' history and drops those without progress.
-
-    Args:
-        species: By ascending key.
-        scores: [P] higher is better.
-        generation: The generation that was scored.
-        config: When a species stagnates, and how many are spared.
-
-    Returns:
-        The species that go on, worst first.
+    Attributes:
+        key: Its number.
+        size: How many genomes belong to it.
+        best: The best fitness among them.
+        age: Generations since it was founded.
+        last_improved: The last generation in which its score rose.
     """
-    score_of = SCORE_OF_SPECIES[config.species_fitness_func]
-    for s in species:
-        score = score_of(scores[s.members])
-        if not s.score_history or score > max(s.score_history):
-            s.last_improved = generation
-        s.score_history.append(score)
-    ranked = sorted(species, key=lambda s: s.score_history[-1])
-    going_on: list[Species] = []
-    alive = len(ranked)
-    for position, s in enumerate(ranked):
-        spared = len(ranked) - position <= config.species_elitism
-        stagnant = generation - s.last_improved >= config.max_stagnation
-        if stagnant and not spared and alive > config.species_elitism:
-            alive -= 1
-        else:
-            going_on.append(s)
-    return going_on
+
+    key: int
+    size: int
+    best: float
+    age: int
+    last_improved: int

@@ -83,10 +83,10 @@ def evolve(
     config = Config.load(config_path)
     if fitness_task.settings:
         config = config.replace(fitness_task.settings)
-    bridge = ReporterBridge(reporters, fitness_task, neat_config)
+    bridge = ReporterBridge(reporters, neat_config)
     try:
         result = evolve_natively(
-            bridge,
+            fitness_task,
             config,
             generations=generations,
             seed=seed,

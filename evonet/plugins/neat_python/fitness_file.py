@@ -29,7 +29,7 @@ def fitness_from_file(name: str, *, config: str) -> FitnessTask:
     return FitnessTask(found, load_neat_config(config))
 
 
-def with_reporter(task: Task) -> Task:
-    """Wraps a fitness task so that neat-python's reporter prints how the run goes."""
+def reporter_of(task: Task) -> ReporterBridge:
+    """Returns a callback by which neat-python's reporter prints how the run goes."""
     assert isinstance(task, FitnessTask)
-    return ReporterBridge([neat.StdOutReporter(True)], task, task.config)
+    return ReporterBridge([neat.StdOutReporter(True)], task.config)

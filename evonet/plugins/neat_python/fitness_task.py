@@ -7,12 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from evonet.errors import OptionError
-from evonet.evolution.hooks import Callback, Run
-from evonet.evolution.neat.neat import NEAT
-from evonet.network import Network
+from evonet.evaluation import Evaluation, Round
 from evonet.plugins.neat_python.compiling import kind_of, network_maker
 from evonet.plugins.neat_python.evaluator import BatchEvaluator
 from evonet.plugins.neat_python.genes import NeatConfig, NeatGenome, pin_counts
@@ -22,7 +19,7 @@ from evonet.plugins.neat_python.scores import (
     check_fitness,
     check_population_fitness,
 )
-from evonet.tasks.base import Task
+from evonet.tasks.base import Task, is_task
 
 FORMS = (
     "a BatchEvaluator, a task, eval_genomes(genomes, config), eval_genome(genome, config), or "
@@ -32,8 +29,8 @@ FORMS = (
 ScorePairs = Callable[[list[tuple[int, NeatGenome]]], list[float]]
 
 
-class FitnessTask(Callback):
-    """A task that scores by neat-python's rules; also a callback, to see whose turn it is.
+class FitnessTask(Task):
+    """A task that scores by neat-python's rules.
 
     Attributes:
         num_inputs: I.
@@ -55,7 +52,6 @@ class FitnessTask(Callback):
         self.num_inputs, self.num_outputs = pin_counts(config)
         self.settings: dict[str, object] = {}
         self.config = config
-        self._neat: NEAT | None = None
         self._network_score: Any = None
         self._score_pairs: ScorePairs | None = None
         if isinstance(fitness, BatchEvaluator):
@@ -66,9 +62,9 @@ class FitnessTask(Callback):
                 self._score_pairs = lambda pairs: score.of_genomes(pairs, make)
             else:
                 self._network_score = fitness.score
-        elif isinstance(fitness, Task) and not inspect.isclass(fitness):
+        elif is_task(fitness) and not inspect.isclass(fitness):
             self._network_score = TaskScore.of(fitness)
-            self.fitness_threshold = getattr(fitness, "fitness_threshold", None)
+            self.fitness_threshold = self._network_score.task.fitness_threshold
         else:
             self._score_pairs = self._scorer_of(fitness)
 
@@ -103,28 +99,16 @@ class FitnessTask(Callback):
             for key, genome in pairs
         ]
 
-    def on_start(self, run: Run) -> None:
-        """Learns where the genomes are."""
-        self._neat = run.neat
-
-    def evaluate(self, network: Network, seed: int) -> npt.NDArray[Any]:
+    def score(self, round: Round) -> Evaluation:
         """Scores every genome of the generation.
-
-        Args:
-            network: P compiled networks.
-            seed: For scores with chance in them.
-
-        Returns:
-            [P].
 
         Raises:
             FitnessError: A genome has no fitness; names it.
         """
-        assert self._neat is not None
-        state = self._neat.state
-        ids = state.ids.tolist()
+        ids = round.ids.tolist()
         if self._score_pairs is not None:
-            pairs = state.population.to_neat(self.config, ids)
-            return np.array(self._score_pairs(pairs), np.float64)
-        found = self._network_score.of_population(network, seed)
-        return np.array(check_population_fitness(found, ids), np.float64)
+            found = self._score_pairs(round.population.to_neat(self.config, ids))
+        else:
+            scores = self._network_score.of_population(round.network, round.seed)
+            found = check_population_fitness(scores, ids)
+        return Evaluation(np.array(found, np.float64))

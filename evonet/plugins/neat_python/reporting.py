@@ -6,8 +6,8 @@ which that prints as an `info`, is not among it: evonet never measures all dista
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,41 +16,29 @@ import numpy.typing as npt
 
 from evonet.evolution.hooks import Callback, Result, Run
 from evonet.evolution.neat.neat import NEAT
-from evonet.evolution.neat.species import Species, mean, survivors_of_stagnation
+from evonet.evolution.neat.species import Species
 from evonet.evolution.record import GenerationRecord
-from evonet.network import Network
+from evonet.numerics.exact_sum import mean
 from evonet.plugins.neat_python.genes import NeatConfig
 from evonet.plugins.neat_python.lazy_genomes import lazy_genome
-from evonet.tasks.base import Task
 
 
 class ReporterBridge(Callback):
-    """Tells reporters what happens; also a task around the real one, to see generations begin.
+    """Tells reporters what happens."""
 
-    Attributes:
-        num_inputs: I.
-        num_outputs: O.
-    """
-
-    def __init__(self, reporters: Iterable[Any], task: Task, config: NeatConfig) -> None:
+    def __init__(self, reporters: Iterable[Any], config: NeatConfig) -> None:
         """Says nothing yet.
 
         Args:
             reporters: Such as `neat.StdOutReporter(True)`.
-            task: What is evolved on.
             config: The `neat.Config` of the run.
         """
         from neat.reporting import ReporterSet
 
-        self.num_inputs, self.num_outputs = task.num_inputs, task.num_outputs
-        threshold = getattr(task, "fitness_threshold", None)
-        if threshold is not None:
-            self.fitness_threshold = threshold
         self._reporters = ReporterSet()
         for reporter in reporters:
             self._reporters.add(reporter)
         self._is_heard = bool(self._reporters.reporters)
-        self._task = task
         self._config = config
         self._neat: NEAT | None = None
         self._told: dict[int, tuple[float, float]] = {}  # species: fitness, adjusted
@@ -58,19 +46,19 @@ class ReporterBridge(Callback):
 
     def on_start(self, run: Run) -> None:
         """Learns where the genomes are."""
-        self._neat = run.neat
+        assert isinstance(run.algorithm, NEAT)
+        self._neat = run.algorithm
         self._begun = False
-        if isinstance(self._task, Callback):
-            self._task.on_start(run)
 
-    def evaluate(self, network: Network, seed: int) -> npt.NDArray[Any]:
-        """Ends the generation before, begins this one, and scores it."""
+    @contextmanager
+    def evaluating(self) -> Iterator[None]:
+        """Ends the generation before, and starts this one."""
         neat = self._state()
         if self._begun and self._is_heard:
             self._reporters.end_generation(self._config, *self._look(neat))
         self._begun = True
         self._reporters.start_generation(neat.generation)
-        return self._task.evaluate(network, seed)
+        yield
 
     def on_generation(self, record: GenerationRecord) -> None:
         """Tells how the generation did, and which species die out."""
@@ -78,27 +66,24 @@ class ReporterBridge(Callback):
             return
         neat = self._state()
         population, species = self._look(neat)
-        sign = -1.0 if neat.config.neat.fitness_criterion == "min" else 1.0
         assert neat.state.fitness is not None
-        scores = sign * neat.state.fitness
+        scores = neat.sign * neat.state.fitness
         best = population[int(neat.state.ids[int(np.argmax(scores))])]
         self._reporters.post_evaluate(self._config, population, species, best)
         if record.solved:
             self._reporters.found_solution(self._config, neat.generation, best)
             return
-        copies = [
-            dataclasses.replace(s, score_history=list(s.score_history)) for s in neat.state.species
-        ]
-        going_on = survivors_of_stagnation(copies, scores, neat.generation, neat.config.stagnation)
-        alive = {s.key for s in going_on}
-        for s in copies:
+        assert neat.state.verdict is not None
+        judged, survivors = neat.state.verdict
+        alive = {s.key for s in survivors}
+        for s in judged:
             if s.key not in alive:
                 self._reporters.species_stagnant(s.key, species.species[s.key])
-        self._told = _fitness_of(going_on, scores)
+        self._told = _fitness_of(survivors, scores)
 
     def on_end(self, result: Result) -> None:
         """Tells of the best genome of a run that was to do all its generations."""
-        neat = result.neat
+        neat = result.algorithm
         if neat.config.neat.no_fitness_termination and result.best is not None:
             best = result.best
             genome = lazy_genome(best.genome, 0, best.id, best.fitness, self._config)

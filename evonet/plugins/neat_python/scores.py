@@ -14,11 +14,12 @@ import numpy as np
 import numpy.typing as npt
 
 from evonet.errors import FitnessError, OptionError, ShapeError, check_option
+from evonet.evaluation import Evaluation
 from evonet.functions.registry import LOSS_IDS
 from evonet.plugins.neat_python.compiling import AnyNetwork, run_samples
 from evonet.plugins.neat_python.exact import PopulationFace, losses, subtract_squares
 from evonet.plugins.neat_python.genes import NeatGenome
-from evonet.tasks.base import Task
+from evonet.tasks.base import Task, adopt, is_task
 
 Outputs = Callable[[npt.NDArray[Any]], npt.ArrayLike]
 OwnLoss = Callable[[npt.NDArray[Any], npt.NDArray[Any]], npt.ArrayLike]
@@ -141,12 +142,12 @@ class TaskScore:
         Raises:
             OptionError: It is none.
         """
-        if not isinstance(task, Task):
+        if not is_task(task):
             raise OptionError(
                 f"from_task: {task!r} is not a task, which has num_inputs, num_outputs and "
                 "evaluate. evonet.tasks.make_task(name) makes one."
             )
-        return cls(task)
+        return cls(adopt(task))
 
     def of_population(self, network: AnyNetwork, seed: int) -> npt.ArrayLike:
         """Scores all networks; see `NetworkScore`."""
@@ -158,7 +159,7 @@ class TaskScore:
                     f"{name} = {wanted} in [DefaultGenome]."
                 )
         network.reset()
-        return self.task.evaluate(network, seed)  # type: ignore[arg-type]
+        return Evaluation.of(self.task.evaluate(network, seed)).fitness  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)

@@ -154,7 +154,7 @@ def test_evolution_on_the_gpu_gives_the_run_of_the_processor(imaginary_gpus: Len
             backend=backend,
             callbacks=[lambda r, seen=fitness: seen.append((r.best, r.mean))],
         )
-        runs[backend] = fitness, result.neat.state.fitness, result.neat.state.population
+        runs[backend] = fitness, result.algorithm.state.fitness, result.algorithm.state.population
     assert runs["cpu"][0] == runs["cuda"][0]
     assert_same_bits(runs["cuda"][1], runs["cpu"][1])
     assert runs["cpu"][2] == runs["cuda"][2]

@@ -220,7 +220,7 @@ def test_evolution_of_a_control_task_is_that_of_the_processor(imaginary_gpus: Le
             seed=2,
             backend=backend,
         )
-        runs.append((result.neat.state.fitness.tobytes(), result.neat.state.population))
+        runs.append((result.algorithm.state.fitness.tobytes(), result.algorithm.state.population))
     assert runs[0] == runs[1]
     assert machine.launches["rollout"] >= 2
 

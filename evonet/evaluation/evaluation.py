@@ -1,0 +1,112 @@
+"""A round of evaluation: a population to be scored, and its scores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from evonet.errors import FitnessError
+from evonet.genes.population import Population
+
+if TYPE_CHECKING:
+    from evonet.network import Network
+
+
+@dataclass(frozen=True)
+class Round:
+    """A population that is to be scored.
+
+    Attributes:
+        population: [P] the genomes as the algorithm made them.
+        ids: [P] number of each genome in the run.
+        network: [P] their compiled networks, after decoding.
+        seed: The seed for the chance in a task; differs from generation to generation.
+        generation: The generation that is scored.
+    """
+
+    population: Population
+    ids: npt.NDArray[np.int64]
+    network: Network
+    seed: int
+    generation: int
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """The scores of a population. Where only fitness matters, a bare array [P] serves as well.
+
+    Attributes:
+        fitness: [P] one number per genome.
+        measures: [P, D] what genomes do, for algorithms that keep many kinds of them.
+        objectives: [P, M] several things to improve at once.
+        population: [P] genomes whose genes learning has changed; None where none were.
+        info: Anything else that a task reports, for callbacks.
+    """
+
+    fitness: npt.NDArray[Any]
+    measures: npt.NDArray[Any] | None = None
+    objectives: npt.NDArray[Any] | None = None
+    population: Population | None = None
+    info: Mapping[str, object] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, found: object) -> Evaluation:
+        """Takes what a task returned: an Evaluation, or anything that is an array of fitness.
+
+        Raises:
+            FitnessError: It is not an array of numbers.
+        """
+        return found if isinstance(found, Evaluation) else cls(_numbers("fitness", found))
+
+    def checked(self, size: int) -> Evaluation:
+        """Returns the same scores as float64 arrays, whose shapes fit a population.
+
+        Args:
+            size: P.
+
+        Raises:
+            FitnessError: An array has another shape, or does not hold numbers.
+        """
+        fitness = _numbers("fitness", self.fitness)
+        if fitness.shape != (size,):
+            raise FitnessError(
+                f"fitness must have shape [{size}], one number per genome, "
+                f"found {list(fitness.shape)}."
+            )
+        if self.population is not None and len(self.population) != size:
+            raise FitnessError(
+                f"population must have {size} genomes, as many as were evaluated, "
+                f"found {len(self.population)}."
+            )
+        return Evaluation(
+            fitness,
+            _rows("measures", self.measures, size),
+            _rows("objectives", self.objectives, size),
+            self.population,
+            self.info,
+        )
+
+
+def _numbers(name: str, found: Any) -> npt.NDArray[np.float64]:
+    try:
+        return np.array(found, np.float64)
+    except (TypeError, ValueError) as error:
+        raise FitnessError(f"{name} must be an array of numbers: {error}.") from error
+
+
+def _rows(name: str, found: Any, size: int) -> npt.NDArray[np.float64] | None:
+    if found is None:
+        return None
+    rows = _numbers(name, found)
+    if rows.ndim != 2 or len(rows) != size:
+        raise FitnessError(
+            f"{name} must have shape [{size}, any], one row per genome, found {list(rows.shape)}."
+        )
+    if not np.isfinite(rows).all():
+        genome = int(np.argmin(np.isfinite(rows).all(axis=1)))
+        raise FitnessError(f"genome {genome}: its {name} are not all finite numbers.")
+    return rows

@@ -1,0 +1,51 @@
+"""What every evaluator offers, wherever it does its work."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from evonet.evaluation import Evaluation
+from evonet.genes.population import Population
+
+
+class Evaluator(Protocol):
+    """Scores populations by one task.
+
+    Attributes:
+        spent: Seconds in all, by phase: "compile" and "evaluate".
+    """
+
+    spent: dict[str, float]
+
+    def evaluate(
+        self, population: Population, ids: npt.NDArray[np.int64], seed: int, generation: int
+    ) -> Evaluation:
+        """Decodes, compiles and scores a population.
+
+        Args:
+            population: [P] genomes.
+            ids: [P] number of each genome in the run.
+            seed: The seed for the chance in the task.
+            generation: The generation that is scored.
+        """
+
+    def retest(
+        self, genomes: Population, seed: int, first_episode: int, episodes: int
+    ) -> npt.NDArray[np.float64]:
+        """Lets a few genomes play more episodes than those that their fitness is made of.
+
+        Args:
+            genomes: [G] genomes.
+            seed: The seed for the chance in the task.
+            first_episode: Number of the first episode.
+            episodes: E, how many episodes each genome plays.
+
+        Returns:
+            [G, E] the return of every episode.
+
+        Raises:
+            OptionError: The task has no episodes.
+        """

@@ -1,0 +1,77 @@
+"""Evaluates in this process, on the backend that the run has."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from evonet.decoders import Decoder, Identity
+from evonet.definitions.dynamics import Dynamics
+from evonet.evaluation import Evaluation, Round
+from evonet.genes.population import Population
+from evonet.network import Network
+from evonet.network import compile as compile_network
+from evonet.tasks.base import Task
+
+
+class Here:
+    """Decodes, compiles and scores in this process; see `Evaluator`.
+
+    Attributes:
+        spent: Seconds in all, by phase.
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        dynamics: Dynamics,
+        *,
+        backend: str = "auto",
+        threads: int = 0,
+        decoder: Decoder | None = None,
+    ) -> None:
+        """Takes a task.
+
+        Args:
+            task: What scores networks.
+            dynamics: How networks work through time.
+            backend: Where networks run.
+            threads: Threads to use; 0 for all available.
+            decoder: How genomes become phenotypes; None if they are their own.
+        """
+        self.spent = {"compile": 0.0, "evaluate": 0.0}
+        self._task = task
+        self._dynamics = dynamics
+        self._backend = backend
+        self._threads = threads
+        self._decoder = Identity() if decoder is None else decoder
+
+    def evaluate(
+        self, population: Population, ids: npt.NDArray[np.int64], seed: int, generation: int
+    ) -> Evaluation:
+        """Decodes, compiles and scores a population; see `Evaluator`."""
+        start = time.perf_counter()
+        network = self._compile(population)
+        compiled = time.perf_counter()
+        evaluation = self._task.score(Round(population, ids, network, seed, generation))
+        self.spent["compile"] += compiled - start
+        self.spent["evaluate"] += time.perf_counter() - compiled
+        return evaluation
+
+    def retest(
+        self, genomes: Population, seed: int, first_episode: int, episodes: int
+    ) -> npt.NDArray[np.float64]:
+        """Plays more episodes with a few genomes; see `Evaluator`."""
+        return self._task.returns(self._compile(genomes), seed, first_episode, episodes)
+
+    def _compile(self, population: Population) -> Network:
+        backend: Any = self._backend
+        return compile_network(
+            self._decoder.decode(population),
+            backend=backend,
+            threads=self._threads,
+            **self._dynamics.options(),
+        )
