@@ -123,8 +123,7 @@ class Task:
 
     @state.setter
     def state(self, state: Mapping[str, npt.NDArray[Any]]) -> None:
-        if state:
-            raise OptionError(f"{self!r} keeps no state, so {min(state)} cannot be restored.")
+        _refuse_state(self, state)
 
 
 class _Adopted(Task):
@@ -142,11 +141,18 @@ class _Adopted(Task):
 
     @state.setter
     def state(self, state: Mapping[str, npt.NDArray[Any]]) -> None:
-        if state:
+        if hasattr(self._task, "state"):
             self._task.state = state
+        else:
+            _refuse_state(self, state)
 
     def __repr__(self) -> str:
         return repr(self._task)
+
+
+def _refuse_state(task: Task, state: Mapping[str, object]) -> None:
+    if state:
+        raise OptionError(f"{task!r} keeps no state, so {min(state)} cannot be restored.")
 
 
 def is_task(found: object) -> bool:
