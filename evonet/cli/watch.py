@@ -1,4 +1,4 @@
-"""What `evolve` and `resume` say while they run, and at the end."""
+"""What `evolve` and `resume` print while they run, and at the end."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from evonet.definitions.dynamics import Dynamics
     from evonet.genes.population import Population
 
-# What the system says when a disk or a folder takes nothing more.
+# What the system reports when a disk or a folder takes nothing more.
 UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO)
 
 
@@ -42,20 +42,20 @@ class Watch:
         profile: bool = False,
         progress: bool = True,
     ) -> None:
-        """Says nothing yet.
+        """Prints nothing yet.
 
         Args:
             home: The run's folder.
             name: What the run is called.
-            quiet: Whether to say nothing as long as all goes well.
-            profile: Whether to say in the end where the time went.
+            quiet: Whether to print nothing as long as all goes well.
+            profile: Whether to print at the end where the time went.
             progress: Whether to show a progress bar.
         """
         self._home = home
         self._quiet = quiet
-        self._begun = _Begun()
+        self._start = _Start()
         self._interrupts = Interrupts()
-        self.callbacks: list[Callback] = [self._begun, self._interrupts]
+        self.callbacks: list[Callback] = [self._start, self._interrupts]
         if not quiet:
             self.callbacks.append(_FirstLine(home, name))
         if not quiet and progress:
@@ -65,7 +65,7 @@ class Watch:
             self.callbacks.append(self._profile)
 
     def over(self, run: Callable[[], Result]) -> int:
-        """Lets a run happen, then writes its report and says how it ended.
+        """Lets a run happen, then writes its report and prints how it ended.
 
         Args:
             run: Does it.
@@ -75,7 +75,7 @@ class Watch:
 
         Raises:
             EvonetError: As the run raises it.
-            RunFolderError: The disk or the folder takes nothing more; says how to go on.
+            RunFolderError: The disk or the folder takes nothing more; names the fix.
             OSError: As the run raises it otherwise.
         """
         result: Result | None = None
@@ -83,7 +83,7 @@ class Watch:
             with self._interrupts:
                 result = run()
         except KeyboardInterrupt:
-            if self._begun.run is None:
+            if self._start.run is None:
                 raise
         except OSError as error:
             if error.errno not in UNWRITABLE:
@@ -91,7 +91,7 @@ class Watch:
             hope = "Choose another folder."
             if self._home.config.is_file():
                 hope = (
-                    "What was saved before is still there; once this is solved, go on with: "
+                    "What was saved before is still there; once this is fixed, resume with: "
                     f"{self._resume_command}"
                 )
             raise RunFolderError(
@@ -100,20 +100,20 @@ class Watch:
         if self._profile is not None:
             self._profile.stop()
         if result is None or (self._interrupts.asked and not self._is_over(result)):
-            assert self._begun.run is not None
-            self._say_interrupted(self._begun.run.algorithm.generations_done)
-            self._say_profile()
+            assert self._start.run is not None
+            self._print_interrupted(self._start.run.algorithm.generations_done)
+            self._print_profile()
             return Exit.INTERRUPTED
         written = self._write_report()
         if not self._quiet:
-            self._say_done(result, written)
-        self._say_profile()
+            self._print_done(result, written)
+        self._print_profile()
         return Exit.DONE
 
     def _is_over(self, result: Result) -> bool:
         """Whether a run would have ended here even if nobody had interrupted it."""
-        assert self._begun.run is not None
-        return result.solved or result.generation + 1 >= self._begun.run.generations
+        assert self._start.run is not None
+        return result.solved or result.generation + 1 >= self._start.run.generations
 
     @property
     def _resume_command(self) -> str:
@@ -131,14 +131,14 @@ class Watch:
             return False
         return True
 
-    def _say_interrupted(self, done: int) -> None:
+    def _print_interrupted(self, done: int) -> None:
         saved = "which is saved" if done == 1 else "which are saved"
-        when = f"after {counted(done, 'generation')}, {saved}. Go on"
+        when = f"after {counted(done, 'generation')}, {saved}. Resume"
         if done == 0:
-            when = "before the first generation was done. Begin again"
+            when = "before the first generation was done. Start again"
         click.echo(f"\nevonet: interrupted {when} with: {self._resume_command}", err=True)
 
-    def _say_done(self, result: Result, written: bool) -> None:
+    def _print_done(self, result: Result, written: bool) -> None:
         best, config = result.best, result.algorithm.config
         if best is None:
             click.echo("no generation was to be done")
@@ -157,37 +157,37 @@ class Watch:
         )
         if not result.solved and threshold is not None:
             more = 2 * max(1, config.run.generations)
-            click.echo(f"  go on     {self._resume_command} --generations {more}")
-        self._say_held_out_scores(best.genome, config.dynamics)
+            click.echo(f"  resume    {self._resume_command} --generations {more}")
+        self._print_held_out_scores(best.genome, config.dynamics)
         click.echo(f"  champion  {self._home.champion}")
         if written:
             click.echo(f"  report    {self._home.report}")
 
-    def _say_profile(self) -> None:
-        """Says where the time went, if somebody wants to know."""
+    def _print_profile(self) -> None:
+        """Prints where the time went, if that was asked for."""
         if self._profile is None or self._profile.generations == 0:
             return
         from evonet.installation import load_native
 
-        assert self._begun.run is not None
+        assert self._start.run is not None
         native = load_native()
         available = native.available_threads() if native else 1
-        run = self._begun.run
+        run = self._start.run
         advice = self._profile.advice(run.task, run.algorithm.threads, available)
         click.echo(f"\n{self._profile.table()}\n\n{advice}")
 
-    def _say_held_out_scores(self, champion: Population, dynamics: Dynamics) -> None:
+    def _print_held_out_scores(self, champion: Population, dynamics: Dynamics) -> None:
         """Scores the champion on examples that no fitness depended on, if there are any."""
-        assert self._begun.run is not None
-        task = self._begun.run.task
+        assert self._start.run is not None
+        task = self._start.run.task
         scores = score_held_out(task, champion, dynamics)
         if scores:
             shown = ", ".join(f"{name} {score:.4g}" for name, score in scores.items())
             click.echo(f"  held out  {shown} on {counted(task.num_held_out, 'example')}")
 
 
-class _Begun(Callback):
-    """Remembers whether the run has begun, so that there is something to resume."""
+class _Start(Callback):
+    """Keeps the run once it has started, so that there is something to resume."""
 
     run: Run | None = None
 
@@ -196,7 +196,7 @@ class _Begun(Callback):
 
 
 class _FirstLine(Callback):
-    """Says what is about to happen."""
+    """Prints what is about to happen."""
 
     def __init__(self, home: RunFolder, name: str) -> None:
         self._home = home

@@ -358,7 +358,7 @@ class Algorithm(ABC):
 
 def _pins(name: str, configured: int | None, given: int | None, least: int) -> int:
     if configured is not None and given is not None and configured != given:
-        raise OptionError(f"{name}={given} contradicts the config, which says {configured}.")
+        raise OptionError(f"{name}={given} contradicts the config, which has {configured}.")
     number = configured if configured is not None else given
     if number is None:
         raise OptionError(f"{name} is not known: set genome.{name} in the config, or pass it.")

@@ -15,7 +15,7 @@ ALGORITHMS: Final[dict[str, type[Algorithm]]] = {"neat": NEAT}
 
 
 def find_algorithm(name: str) -> type[Algorithm]:
-    """Looks up an algorithm by what run.algorithm says.
+    """Looks up the algorithm that run.algorithm names.
 
     Args:
         name: A name of `ALGORITHMS`; or "module:Class" or "file.py:Class" for an algorithm of

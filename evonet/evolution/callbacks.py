@@ -40,7 +40,7 @@ __all__ = [
 class CheckpointSaver(Callback):
     """Saves the state of the run, so that it can be resumed from the folder.
 
-    A checkpoint says that its generation is done, so it is written when all other callbacks are
+    A checkpoint means that its generation is done, so it is written when all other callbacks are
     through with that generation: a resumed run then repeats or skips nothing.
     """
 
@@ -217,7 +217,7 @@ class StopAfter(Callback):
         """Sets the limits, each of which ends the run.
 
         Args:
-            seconds: Time since the run began or was resumed.
+            seconds: Time since the run started or was resumed.
             evaluations: Genomes evaluated, those before a resumption included.
             without_improvement: Generations in a row without a new best genome.
 
@@ -232,16 +232,16 @@ class StopAfter(Callback):
                 f"without_improvement={without_improvement}) needs a limit, and each above 0."
             )
         self._limits = limits
-        self._begun = 0.0
+        self._started = 0.0
 
     def on_start(self, run: Run) -> None:
         """Starts the clock."""
-        self._begun = time.monotonic()
+        self._started = time.monotonic()
 
     def on_generation(self, record: GenerationRecord) -> bool:
         """Ends the run if a limit is reached."""
         reached = (
-            time.monotonic() - self._begun,
+            time.monotonic() - self._started,
             record.evaluations,
             record.generation - record.best_generation,
         )

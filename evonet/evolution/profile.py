@@ -24,7 +24,7 @@ class Phase:
     """A part of a run.
 
     Attributes:
-        name: Of a phase, or of a callback.
+        name: The name of a phase or of a callback.
         seconds: In all.
         kind: "evaluate", "breed", "callback" or "other".
     """
@@ -46,7 +46,7 @@ class Profile(Callback):
         self.generations = 0
         self._totals = dict.fromkeys((field.name for field in dataclasses.fields(Seconds)), 0.0)
         self._run: Run | None = None
-        self._begun = self._ended = 0.0
+        self._started = self._ended = 0.0
         self._before: dict[str, float] = {}
         self._evaluations = 0
 
@@ -54,7 +54,7 @@ class Profile(Callback):
         """Starts the clock."""
         self._run = run
         self._before = dict(run.algorithm.spent)  # the first generation is made before a run starts
-        self._begun = self._ended = time.perf_counter()
+        self._started = self._ended = time.perf_counter()
 
     def on_generation(self, record: GenerationRecord) -> None:
         """Takes down what the phases of this generation took."""
@@ -75,7 +75,7 @@ class Profile(Callback):
     @property
     def seconds(self) -> float:
         """From the start of the run until the clock was stopped."""
-        return self._ended - self._begun
+        return self._ended - self._started
 
     def phases(self) -> list[Phase]:
         """All phases by falling time; "other" is what is left, tiny callbacks included."""
@@ -118,7 +118,7 @@ class Profile(Callback):
         return "\n".join(lines)
 
     def advice(self, task: Task, threads: int, available: int) -> str:
-        """Says where time goes, and what would save some of it.
+        """Returns where time goes, and what would save some of it.
 
         Args:
             task: What was evolved on.
@@ -131,23 +131,23 @@ class Profile(Callback):
         most = max(share, key=lambda kind: share[kind])
         used = threads or available
         if most == "evaluate":
-            said = f"Evaluation takes {share[most]:.0%}. "
+            text = f"Evaluation takes {share[most]:.0%}. "
             if not task.is_native:
-                return said + (
+                return text + (
                     "The task runs in Python: score all genomes in one call with arrays, or use a "
                     "task that ships with evonet, whose steps are compiled."
                 )
             if used < available:
-                return said + f"{used} of {available} threads are in use: try --threads 0."
-            return said + (
+                return text + f"{used} of {available} threads are in use: try --threads 0."
+            return text + (
                 "It runs on all threads, so more cores or a GPU (`evonet doctor`) would shorten "
                 "it, or fewer samples, episodes or steps."
             )
         if most == "breed":
-            said = f"Breeding and species take {share[most]:.0%}, so the task is cheap. "
+            text = f"Breeding and species take {share[most]:.0%}, so the task is cheap. "
             if used < available:
-                return said + f"{used} of {available} threads are in use: try --threads 0."
-            return said + (
+                return text + f"{used} of {available} threads are in use: try --threads 0."
+            return text + (
                 "Harder scoring (more samples or episodes) costs little more; a higher "
                 "speciation.threshold makes fewer species to compare with."
             )

@@ -1,4 +1,4 @@
-"""What is to be said about one generation, for loggers, progress bars and stopping rules."""
+"""Records: one generation described for loggers, progress bars and stopping rules."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class GenerationRecord:
     Attributes:
         generation: Its number, from 0.
         best: The best fitness in it; the lowest where fitness is minimised.
-        mean: Of its fitness.
+        mean: The mean of its fitness.
         min: The lowest fitness.
         max: The highest fitness.
         std: Standard deviation of its fitness.

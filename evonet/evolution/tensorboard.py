@@ -37,7 +37,7 @@ class TensorBoardWriter(Callback):
         self._writer: Any = None
 
     def on_start(self, run: Run) -> None:
-        """Opens a file; TensorBoard forgets what an earlier one says from this generation on."""
+        """Opens a file; TensorBoard drops what an earlier one holds from this generation on."""
         self._writer = self._make(self._folder, purge_step=run.first_generation)
 
     def on_generation(self, record: GenerationRecord) -> None:

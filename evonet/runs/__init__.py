@@ -3,12 +3,12 @@
 config.toml         all settings, as they were resolved
 metrics.jsonl       a line per generation
 improvements.jsonl  a line per new best genome, with its genes
-checkpoints/        the last few states, to go on from
+checkpoints/        the last few states, to resume from
 champion.json       the best genome
 report.html         all of that to look at
 
 start_run("runs/first", task, config)      # evolves, and keeps all of the above
-resume_run("runs/first", task)             # goes on as if nothing had happened
+resume_run("runs/first", task)             # continues as if nothing had happened
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@
 
 Numbers are as short as they can be without losing a bit, connections stand in the order in which
 sums follow them, and equal champions give equal bytes. The `sha256` is over everything else;
-whoever changes a file by hand removes that line.
+remove that line after changing a file by hand.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ def load_champion(path: str | os.PathLike[str]) -> Population:
 
 
 def read_champion(path: str | os.PathLike[str]) -> Champion:
-    """Reads a genome with all that its file says about it; see `load_champion`.
+    """Reads a genome with all that its file holds; see `load_champion`.
 
     Raises:
         FileFormatError: The file is damaged, from a newer evonet, or no champion.

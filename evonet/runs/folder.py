@@ -12,7 +12,7 @@ from typing import Final
 
 from evonet.errors import RunFolderError
 
-# Whoever finds one of these in a folder has found a run, or something that would be overwritten.
+# A folder with one of these holds a run, or something that would be overwritten.
 FILES: Final = (
     "config.toml",
     "metrics.jsonl",
@@ -84,7 +84,7 @@ class RunFolder:
             ) from error
         if found:
             raise RunFolderError(
-                f"{self.path}: already holds {found[0]} of a run. Go on with that run, or choose "
+                f"{self.path}: already holds {found[0]} of a run. Resume that run, or choose "
                 "another folder."
             )
         return made
@@ -93,11 +93,11 @@ class RunFolder:
         """Removes the folder of a run that has ended with an error, unless it did something.
 
         Args:
-            error: What ended it. After an interrupt or a full disk the run can begin again from
+            error: What ended it. After an interrupt or a full disk the run can start again from
                 its settings alone; after any other error it would only fail again.
         """
-        can_begin_again = isinstance(error, OSError) or not isinstance(error, Exception)
-        worthless = {LOCK} if can_begin_again else {LOCK, self.config.name}
+        can_start_again = isinstance(error, OSError) or not isinstance(error, Exception)
+        worthless = {LOCK} if can_start_again else {LOCK, self.config.name}
         with suppress(OSError):
             if {path.name for path in self.path.iterdir()} <= worthless:
                 for name in worthless:

@@ -395,7 +395,7 @@ def test_a_folder_with_a_run_is_left_alone(evonet: CommandLine, tmp_path: Path) 
     one_line(
         evonet("evolve", parity, "--seed", 9, "--out", "run"),
         Exit.ERROR,
-        "run: already holds config.toml of a run. Go on with that run, or choose another folder.",
+        "run: already holds config.toml of a run. Resume that run, or choose another folder.",
     )
     assert before == {path: path.read_bytes() for path in Path("run").rglob("*") if path.is_file()}
 

@@ -87,7 +87,7 @@ def test_an_interrupted_run_saves_and_says_how_to_go_on(
     assert status == Exit.INTERRUPTED
     last = said.splitlines()[-1]
     assert last.startswith("evonet: interrupted after ")
-    assert last.endswith(f"Go on with: evonet resume {run}")
+    assert last.endswith(f"Resume with: evonet resume {run}")
     assert "Traceback" not in said
     assert len(list(RunFolder(run).checkpoints.iterdir())) >= 2  # the first, and the last
     assert finish(start("resume", run, "--quiet")) == (Exit.DONE, "", "")
@@ -198,7 +198,7 @@ def test_a_full_disk_loses_nothing(
     assert said.status == Exit.ERROR
     assert said.err.count("\n") == 1, said.err
     assert "No space left on device" in said.err
-    assert said.err.endswith("go on with: evonet resume run\n")
+    assert said.err.endswith("resume with: evonet resume run\n")
     assert not list(Path("run").rglob("*.tmp"))
     assert evonet_("resume", "run", "--quiet").status == Exit.DONE
     assert_same(Path("run"), uninterrupted)

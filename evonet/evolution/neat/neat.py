@@ -1,7 +1,7 @@
 """NEAT: genomes of growing complexity, protected by species (Stanley and Miikkulainen, 2002).
 
-`stagnation` says which species die, `reproduction` who has how many children with whom; genes are
-touched by the engines in `evonet.backends.genetics` alone.
+`stagnation` decides which species die, `reproduction` who has how many children with whom. Only
+the engines in `evonet.backends.genetics` touch genes.
 """
 
 from __future__ import annotations

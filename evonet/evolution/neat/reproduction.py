@@ -47,12 +47,12 @@ def plan_mating(
     """Shares out the next generation among species and picks parents.
 
     Args:
-        species: Those that go on, at least one, worst first.
+        species: Those that survive, at least one, worst first.
         scores: [P] higher is better.
         pop_size: Genomes of the next generation.
         config: How to share.
-        seed: Of the run.
-        generation: That is being bred.
+        seed: The run's seed.
+        generation: The generation that is being bred.
     """
     least = max(config.min_species_size, config.elitism, 1)
     least = min(least, pop_size)
@@ -107,8 +107,8 @@ def pick_parents(
         num_children: [S] children of each.
         first_child: Position of the first child in the new population.
         interspecies: Probability that the second parent is of another species.
-        seed: Of the run.
-        generation: That is being bred.
+        seed: The run's seed.
+        generation: The generation that is being bred.
     """
     home = np.repeat(np.arange(len(species)), num_children)
     child = first_child + np.arange(len(home))

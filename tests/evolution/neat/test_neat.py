@@ -569,7 +569,7 @@ def test_the_number_of_pins_comes_from_the_config_or_the_caller() -> None:
     config = make_config({"genome.num_inputs": 3, "neat.pop_size": 4})
     assert NEAT(config, num_outputs=2).ask().num_inputs == 3
     assert NEAT(config, num_inputs=3, num_outputs=2).ask().num_outputs == 2
-    with pytest.raises(OptionError, match="num_inputs=2 contradicts the config, which says 3"):
+    with pytest.raises(OptionError, match="num_inputs=2 contradicts the config, which has 3"):
         NEAT(config, num_inputs=2, num_outputs=2)
     with pytest.raises(OptionError, match=r"num_outputs is not known: set genome\.num_outputs"):
         NEAT(config)
