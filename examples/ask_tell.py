@@ -1,6 +1,6 @@
-"""Ask for a population, tell its fitness: evolution under your own loop.
+"""Evolves with ask and tell, in a loop of your own.
 
-Networks learn to draw a circle: 1 inside, 0 outside.
+Networks learn to draw a disc: 1 inside, 0 outside.
 
     python examples/ask_tell.py
 """

@@ -1,4 +1,4 @@
-"""Evolves a network that balances a pole, and lets it balance a hundred times more.
+"""Evolves a network that balances a pole, then tests it on a hundred new episodes.
 
 python examples/cartpole.py [seed]
 """
@@ -17,4 +17,4 @@ print(result.best.genome[0])
 
 champion = evonet.compile(result.best.genome)
 returns, steps = champion.rollout("cartpole", episodes=100, seed=12345)
-print(f"mean return of 100 fresh episodes: {returns.mean():.1f}, shortest: {steps.min()} steps")
+print(f"mean return of 100 new episodes: {returns.mean():.1f}, shortest: {steps.min()} steps")

@@ -1,6 +1,6 @@
 """Evolves a network that balances two poles without seeing how fast they move.
 
-One picture of the cart does not tell where the poles are going, so the network must remember the
+One look at the cart does not show where the poles are going, so the network must remember the
 last one: it is recurrent. It then balances for half an hour.
 
 python examples/double_pole_no_velocities.py [seed]

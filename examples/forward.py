@@ -1,4 +1,4 @@
-"""Evaluates a random population, a thousand networks at once, beside neat-python.
+"""Evaluates a thousand random networks at once, and compares the speed with neat-python's.
 
 python examples/forward.py
 """
@@ -19,9 +19,9 @@ population = evonet.Population.random(
 print(population)
 
 # 2. Compiled once: every network becomes a schedule of dependency levels.
-begin = time.perf_counter()
+start = time.perf_counter()
 network = evonet.compile(population)
-compiled = time.perf_counter() - begin
+compiled = time.perf_counter() - start
 print(f"compiled in {compiled * 1e3:.1f} ms for backend {network.backend!r}")
 print(network.schedule.analyze())
 
@@ -30,9 +30,9 @@ x = np.random.default_rng(2).standard_normal((NUM_SAMPLES, NUM_INPUTS)).astype(n
 y = network(x)
 rounds = []
 for _ in range(20):
-    begin = time.perf_counter()
+    start = time.perf_counter()
     network(x)
-    rounds.append(time.perf_counter() - begin)
+    rounds.append(time.perf_counter() - start)
 ours = sorted(rounds)[len(rounds) // 2] / (NUM_GENOMES * NUM_SAMPLES)
 print(f"outputs {y.shape}; {1 / ours / 1e6:.1f} million activations per second")
 
@@ -40,7 +40,7 @@ print(f"outputs {y.shape}; {1 / ours / 1e6:.1f} million activations per second")
 try:
     import neat
 except ImportError:
-    raise SystemExit("pip install neat-python to see its rate beside this one") from None
+    raise SystemExit("Install neat-python to compare: pip install neat-python") from None
 
 config = neat.Config(
     neat.DefaultGenome,
@@ -53,9 +53,9 @@ config.genome_config.input_keys = [-1 - i for i in range(NUM_INPUTS)]
 config.genome_config.output_keys = list(range(NUM_OUTPUTS))
 genomes = population[:20].to_neat(config)
 nets = [neat.nn.FeedForwardNetwork.create(genome, config) for _, genome in genomes]
-begin = time.perf_counter()
+start = time.perf_counter()
 theirs_y = [[net.activate(row) for row in x.tolist()] for net in nets]
-theirs = (time.perf_counter() - begin) / (len(nets) * NUM_SAMPLES)
+theirs = (time.perf_counter() - start) / (len(nets) * NUM_SAMPLES)
 print(
     f"neat-python: {1 / theirs / 1e6:.3f} million per second, so evonet is {theirs / ours:.0f}x "
     f"faster; largest difference between the two {np.abs(y[:20] - theirs_y).max():.1e}"

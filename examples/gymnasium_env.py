@@ -1,4 +1,4 @@
-"""Any Gymnasium environment: one network call per step for the whole population.
+"""Evolves on any Gymnasium environment: one network call per step for the whole population.
 
 pip install 'evonet-gpu[gym]', then: python examples/gymnasium_env.py [ENVIRONMENT]
 """

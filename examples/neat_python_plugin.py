@@ -1,4 +1,4 @@
-"""A neat-python script, then the same with evonet: two lines change, the evolution does not.
+"""Runs a neat-python script, then the same with evonet: two lines change, the genomes do not.
 
 pip install 'evonet-gpu[neat]', then: python examples/neat_python_plugin.py
 """
@@ -17,7 +17,7 @@ Y = [(0.0,), (1.0,), (1.0,), (0.0,)]
 
 
 def eval_genomes(genomes, config):
-    """What a neat-python user has."""
+    """Scores genomes as a neat-python script does."""
     for _, genome in genomes:
         genome.fitness = 4.0
         net = neat.nn.FeedForwardNetwork.create(genome, config)
@@ -35,9 +35,9 @@ def run(fitness_function):
         neat.DefaultStagnation,
         str(CONFIG),
     )
-    begin = time.perf_counter()
+    start = time.perf_counter()
     winner = neat.Population(config).run(fitness_function, 60)
-    return winner, config, time.perf_counter() - begin
+    return winner, config, time.perf_counter() - start
 
 
 plain, config, seconds = run(eval_genomes)
@@ -47,10 +47,10 @@ winner, config, seconds = run(BatchEvaluator.from_data(X, Y, best=4.0))
 print(f"with evonet:        fitness {winner.fitness:.6f} in {seconds:.2f} s")
 print(f"the same winner, gene by gene: {str(winner) == str(plain)}")
 
-# Breeding and speciation in Python are what is left; evonet can do those too.
-begin = time.perf_counter()
+# Breeding and speciation still run in Python; evonet can do those too.
+start = time.perf_counter()
 winner = evolve(CONFIG, BatchEvaluator.from_data(X, Y, best=4.0), 300, seed=2)
-print(f"evonet's own loop:  fitness {winner.fitness:.6f} in {time.perf_counter() - begin:.2f} s")
+print(f"evonet's own loop:  fitness {winner.fitness:.6f} in {time.perf_counter() - start:.2f} s")
 
 # Its winner is a neat-python genome like any other.
 net = FeedForwardNetwork.create(winner, config)

@@ -1,4 +1,4 @@
-"""Fits a curve to noisy points, and checks it on points that evolution never saw.
+"""Fits a curve to noisy points, and tests it on held-out points.
 
 python examples/regression.py
 """
@@ -28,8 +28,8 @@ config = evonet.Config.from_dict(
 result = evonet.evolve(task, config, callbacks=[evonet.Progress()])
 
 best = evonet.compile(result.best.genome)
-learnt, unseen = -result.best.fitness, task.test_scores(best)["loss"][0]
-print(f"mean squared error {learnt:.4f} on what it learnt from, {unseen:.4f} on what it never saw")
+train, held_out = -result.best.fitness, task.test_scores(best)["loss"][0]
+print(f"mean squared error {train:.4f} on the training points, {held_out:.4f} on held-out ones")
 for row in range(0, len(x), 20):
     answer = float(best(x[row : row + 1])[0, 0, 0])
     print(f"  {x[row, 0]:+.2f} {' ' * round(20 + 15 * answer)}*")

@@ -1,4 +1,4 @@
-"""Evolves a network that computes the exclusive or, and saves it.
+"""Evolves a network that computes XOR, and saves it.
 
 python examples/xor.py [seed]
 """

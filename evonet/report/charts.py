@@ -1,4 +1,4 @@
-"""Charts over generations: lines with bands, and areas on top of each other."""
+"""Charts over generations: lines with bands, and stacked areas."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from evonet.report.history import Floats
-from evonet.report.markup import area, data, items, path, short, text
+from evonet.report.markup import area, data, horizontal, items, label, path, short, text
 from evonet.report.scale import Scale, room, ticks
 
 HEIGHT: Final = 250
 LEFT, RIGHT, TOP, BOTTOM = 52, 14, 12, 30
-# How many hues the style sheet has for species.
+# The number of colours for species in the style sheet.
 HUES: Final = 12
 
 
@@ -25,10 +25,10 @@ class Line:
     """One line of a chart.
 
     Attributes:
-        name: For the legend.
-        values: [K].
+        name: Its name in the legend.
+        values: [K], one for each generation shown.
         hue: A class of the style sheet.
-        dashed: Whether it is less important.
+        dashed: Whether it is drawn dashed and thin.
     """
 
     name: str
@@ -42,9 +42,9 @@ class Band:
     """A range behind the lines.
 
     Attributes:
-        name: For the legend.
-        low: [K].
-        high: [K].
+        name: Its name in the legend.
+        low: [K] lower ends.
+        high: [K] upper ends.
         hue: A class of the style sheet.
     """
 
@@ -56,12 +56,12 @@ class Band:
 
 @dataclass(frozen=True)
 class Frame:
-    """Where a chart's axes are.
+    """The axes of a chart.
 
     Attributes:
-        x: Generations to places.
-        y: Values to places, or their logarithms.
-        width: Of the drawing.
+        x: The scale of generations.
+        y: The scale of values, or of their logarithms.
+        width: The width of the drawing.
         log: Whether the y axis is logarithmic.
     """
 
@@ -84,37 +84,32 @@ class Frame:
         )
 
     def height(self, values: npt.ArrayLike) -> Floats:
-        """The places of values along the y axis; those not above 0 fall off a logarithmic one."""
+        """Places values along the y axis; those not above 0 lie below a logarithmic one."""
         if self.log:
             values = np.log10(np.maximum(values, 10.0 ** (self.y.low - 1.0)))
         return self.y(values)
 
     def axes(self) -> list[str]:
-        """Lines across the chart, and numbers along it."""
-        right, bottom = self.width - RIGHT, HEIGHT - BOTTOM
+        """Draws grid lines and the numbers along both axes."""
         parts = []
         for value in ticks(self.y.low, self.y.high, 4):
             if self.log and value != round(value):
                 continue
             y = self.y.at(value)
-            parts.append(
-                f'<line class="grid" x1="{LEFT}" x2="{right}" y1="{y:.1f}" y2="{y:.1f}"/>'
-                f'<text class="tick" x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">'
-                f"{short(10.0**value if self.log else value)}</text>"
-            )
+            number = short(10.0**value if self.log else value)
+            parts.append(horizontal("grid", LEFT, self.width - RIGHT, y))
+            parts.append(label("tick", LEFT - 8, y + 4, number, "end"))
         for value in ticks(self.x.low, self.x.high, self.width // 90):
             if value != int(value):
                 continue
             first = value == self.x.low
-            parts.append(
-                f'<text class="tick" x="{self.x.at(value):.1f}" y="{bottom + 18}" '
-                f'text-anchor="{"start" if first else "middle"}">'
-                f"{'generation ' if first else ''}{int(value)}</text>"
-            )
+            words = f"{'generation ' if first else ''}{int(value)}"
+            anchor = "start" if first else "middle"
+            parts.append(label("tick", self.x.at(value), HEIGHT - BOTTOM + 18, words, anchor))
         return parts
 
     def clipped(self, parts: Sequence[str]) -> list[str]:
-        """Cuts off what would lie beyond the axes, but leaves room for the ends of lines."""
+        """Clips what lies beyond the axes, with a margin for the ends of lines."""
         x, y = LEFT - 4, TOP - 4
         size = self.width - RIGHT - LEFT + 8, HEIGHT - BOTTOM - TOP + 8
         box = f"{x} {y} {size[0]} {size[1]}"
@@ -141,16 +136,16 @@ def line_chart(
     """Draws lines over generations.
 
     Args:
-        title: Above the chart.
+        title: The heading of the chart.
         x: [K] generations.
-        lines: Drawn in this order.
-        bands: Drawn below them.
+        lines: The lines, drawn in this order.
+        bands: Ranges drawn behind them.
         limits: The least and greatest value shown; None for those of lines and bands.
-        log: Whether the y axis is logarithmic; limits must be above 0.
-        rule: A value to mark all across the chart, and what it says.
-        marks: Generation, value and explanation of points to mark.
-        width: Of the drawing.
-        shown: A class of the style sheet that decides in which windows.
+        log: Whether the y axis is logarithmic; limits must then be above 0.
+        rule: A value to mark across the whole chart, and its label.
+        marks: Points to mark: generation, value and explanation.
+        width: The width of the drawing.
+        shown: A class of the style sheet that shows the chart in wide or narrow windows only.
     """
     if limits is None:
         drawn = [line.values for line in lines] + [v for b in bands for v in (b.low, b.high)]
@@ -159,56 +154,54 @@ def line_chart(
         limits = math.log10(limits[0]), math.log10(limits[1])
     frame = Frame.around(x, *room(*limits), width, log)
     place = frame.x(x)
-    parts = []
-    for band in bands:
-        shape = area(place, frame.height(band.low), frame.height(band.high))
-        parts.append(f'<path class="band {band.hue}" d="{shape}"/>')
+    parts = [
+        f'<path class="band {band.hue}" '
+        f'd="{area(place, frame.height(band.low), frame.height(band.high))}"/>'
+        for band in bands
+    ]
     if rule is not None:
         parts += _rule(frame, *rule)
-    for line in lines:
-        style = f"line {line.hue}" + (" dashed" if line.dashed else "")
-        places = frame.height(line.values)
-        if len(x) == 1:
-            parts.append(f'<circle class="dot {line.hue}" cx="{place[0]:.1f}" '
-                         f'cy="{places[0]:.1f}" r="4"/>')  # fmt: skip
-        else:
-            parts.append(f'<path class="{style}" d="{path(place, places)}"/>')
-    for generation, value, says in marks:
-        parts.append(
-            f'<circle class="mark" cx="{frame.x.at(generation):.1f}" '
-            f'cy="{float(frame.height(value)):.1f}" r="3.2"><title>{text(says)}</title></circle>'
-        )
+    parts += [_line(line, place, frame.height(line.values)) for line in lines]
+    parts += [
+        f'<circle class="mark" cx="{frame.x.at(generation):.1f}" '
+        f'cy="{float(frame.height(value)):.1f}" r="3.2"><title>{text(words)}</title></circle>'
+        for generation, value, words in marks
+    ]
     legend = [(line.name, line.hue, "dashed" if line.dashed else "solid") for line in lines]
     legend += [(band.name, band.hue, "box") for band in bands]
-    series = [{"name": line.name, "hue": line.hue, "values": _rounded(line.values)}
-              for line in lines]  # fmt: skip
-    return _figure(title, frame, parts, legend, x, series, shown)
+    return _figure(title, frame, parts, legend, x, lines, shown)
 
 
-def _rule(frame: Frame, value: float, says: str) -> list[str]:
+def _line(line: Line, x: Floats, y: Floats) -> str:
+    if len(x) == 1:
+        return f'<circle class="dot {line.hue}" cx="{x[0]:.1f}" cy="{y[0]:.1f}" r="4"/>'
+    style = f"line {line.hue}{' dashed' if line.dashed else ''}"
+    return f'<path class="{style}" d="{path(x, y)}"/>'
+
+
+def _rule(frame: Frame, value: float, words: str) -> list[str]:
     y = float(frame.height(value))
     if not TOP <= y <= HEIGHT - BOTTOM:
         return []
-    right = frame.width - RIGHT
     return [
-        f'<line class="rule" x1="{LEFT}" x2="{right}" y1="{y:.1f}" y2="{y:.1f}"/>',
-        f'<text class="rule-label" x="{LEFT + 4}" y="{y - 5:.1f}">{text(says)}</text>',
+        horizontal("rule", LEFT, frame.width - RIGHT, y),
+        label("rule-label", LEFT + 4, y - 5, words, "start"),
     ]
 
 
 def area_chart(
     title: str, x: Floats, layers: Sequence[Line], *, width: int = 560, legend: bool = True
 ) -> str:
-    """Draws layers on top of each other over generations, the first at the bottom.
+    """Draws layers stacked over generations, the first at the bottom.
 
     A few points far above all others are cut off, so that the others can be seen.
 
     Args:
-        title: Above the chart.
+        title: The heading of the chart.
         x: [K] generations.
-        layers: Whose values are added up.
-        width: Of the drawing.
-        legend: Whether to name them above the chart; otherwise wide ones bear their names.
+        layers: The layers, whose values add up.
+        width: The width of the drawing.
+        legend: Whether to name layers in a legend; otherwise thick ones are labelled.
     """
     stack = np.cumsum([layer.values for layer in layers], axis=0)
     most = min(float(stack[-1].max()), 3.0 * float(np.quantile(stack[-1], 0.95)))
@@ -222,7 +215,7 @@ def area_chart(
     for layer, above in zip(layers, stack, strict=True):
         present = np.flatnonzero(above > below)
         if len(present) > 0:
-            # One point more on either side, where the layer is still or already empty.
+            # One point more on either side, where the layer is empty.
             span = slice(max(0, present[0] - 1), present[-1] + 2)
             shape = area(place[span], frame.y(below[span]), frame.y(above[span]))
             parts.append(
@@ -233,9 +226,7 @@ def area_chart(
                 labels += _layer_label(frame, layer.name, place, below, above)
         below = above
     names = [(layer.name, layer.hue, "box") for layer in layers] if legend else []
-    series = [{"name": layer.name, "hue": layer.hue, "values": _rounded(layer.values)}
-              for layer in reversed(layers)]  # fmt: skip
-    return _figure(title, frame, [*parts, *labels], names, x, series)
+    return _figure(title, frame, [*parts, *labels], names, x, layers[::-1])
 
 
 def _layer_label(frame: Frame, name: str, x: Floats, low: Floats, high: Floats) -> list[str]:
@@ -247,10 +238,7 @@ def _layer_label(frame: Frame, name: str, x: Floats, low: Floats, high: Floats) 
         return []
     middle = float(frame.y((low[widest] + high[widest]) / 2))
     at = min(max(float(x[widest]), LEFT + 14), frame.width - RIGHT - 14)
-    return [
-        f'<text class="layer-label" x="{at:.1f}" y="{middle + 4:.1f}" text-anchor="middle">'
-        f"{text(name.removeprefix('species '))}</text>"
-    ]
+    return [label("layer-label", at, middle + 4, name.removeprefix("species "))]
 
 
 def _figure(
@@ -259,9 +247,10 @@ def _figure(
     parts: Sequence[str],
     legend: Sequence[tuple[str, str, str]],
     x: Floats,
-    series: Sequence[object],
+    lines: Sequence[Line],
     shown: str = "",
 ) -> str:
+    """Puts a chart together, with the values that the page shows under the pointer."""
     keys = "".join(
         f'<span class="key {hue}"><i class="{kind}"></i>{text(name)}</span>'
         for name, hue, kind in legend
@@ -270,7 +259,10 @@ def _figure(
         "x": [int(v) for v in x],
         "from": frame.x.start if len(x) > 1 else (frame.x.start + frame.x.end) / 2,
         "to": frame.x.end,
-        "series": series,
+        "series": [
+            {"name": line.name, "values": [float(f"{value:.5g}") for value in line.values]}
+            for line in lines
+        ],
     }
     return items(
         [
@@ -285,7 +277,3 @@ def _figure(
             "</figure>",
         ]
     )
-
-
-def _rounded(values: Floats) -> list[float]:
-    return [float(f"{value:.5g}") for value in values]

@@ -1,4 +1,4 @@
-"""Plays one episode of a control task step by step, and writes down all that happens."""
+"""Plays one episode of a control task step by step, and records everything that happens."""
 
 from __future__ import annotations
 
@@ -17,21 +17,22 @@ from evonet.report.history import Floats
 from evonet.report.layout import drawn_schedule
 from evonet.schedule.schedule import FEEDFORWARD, Schedule
 
-# A minute to watch; some tasks go on for half an hour.
+# Enough to watch for a minute; some tasks last half an hour.
 MOST_STEPS: Final = 1000
 
 
 @dataclass(frozen=True)
 class Episode:
-    """What happened.
+    """A recorded episode.
 
     Attributes:
-        control: Name of the task.
-        states: [T + 1, S] before each step, and at the end.
-        values: [T, I + N] of inputs and nodes at each step, in the order of `lay_out`'s spots.
-        outputs: [T, O].
+        control: The name of the task.
+        states: [T + 1, S] the task's state before each step, and at the end.
+        values: [T, I + N] values of inputs and nodes at each step, in the order of `lay_out`'s
+            spots.
+        outputs: [T, O] the network's outputs.
         total: The sum of rewards.
-        ended: Whether the task itself ended it; otherwise it was cut.
+        ended: Whether the task ended it; otherwise the step limit did.
     """
 
     control: str
@@ -46,7 +47,7 @@ class Episode:
 
     @property
     def action(self) -> Floats:
-        """[T] what the network did, from -1 to 1."""
+        """[T] the network's actions, scaled to -1 to 1."""
         count = self.outputs.shape[1]
         if count == 1:
             held: Floats = np.clip(np.nan_to_num(self.outputs[:, 0], nan=1.0), -1.0, 1.0)
@@ -68,10 +69,9 @@ def record_episode(
     Args:
         population: One genome.
         control: The task, one of `evonet.definitions.controls.CONTROLS`.
-        seed: Of the generation, as `task_seed` gives it.
-        max_steps: Where the episode is cut; None for the task's own limit, but never beyond
-            MOST_STEPS.
-        dynamics: How the network works through time.
+        seed: The generation's seed, as `task_seed` returns it.
+        max_steps: The step limit; None for the task's own. MOST_STEPS is a limit in any case.
+        dynamics: How the network works over time.
 
     Raises:
         OptionError: There is no such task.
@@ -114,7 +114,7 @@ def _watch_nodes(population: Population, schedule: Schedule, dynamics: Dynamics)
 
 
 def _watch_cells(population: Population, schedule: Schedule, dynamics: Dynamics) -> Watch:
-    """What the nodes of a network with memory give is what their cells remember."""
+    """In a network with memory, the state of a cell is the value of its node."""
     network = compile_network(population, **dynamics.options())
     row = {int(key): k for k, key in enumerate(network.schedule.node_key)}
     order = [row[int(key)] for key in schedule.node_key]
@@ -128,7 +128,7 @@ def _watch_cells(population: Population, schedule: Schedule, dynamics: Dynamics)
 
 
 def _with_all_nodes_as_outputs(population: Population, schedule: Schedule) -> Population:
-    """Makes the k-th live node of a genome output k, so that all values can be seen.
+    """Makes the k-th live node of a genome output k, so that all values are visible.
 
     Every node reads the same links in the same order, so its bits stay the same.
     """

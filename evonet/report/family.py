@@ -1,4 +1,4 @@
-"""How the champion came about: what each new best genome had that the one before had not."""
+"""How the champion evolved: how each new best genome differs from the one before."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class Change(NamedTuple):
 
     Attributes:
         kind: "added", "removed" or "changed".
-        says: What it is, for people.
+        words: A description for people.
     """
 
     kind: str
-    says: str
+    words: str
 
 
 def changes(before: Improvement, after: Improvement, names: Mapping[int, str]) -> list[Change]:
@@ -39,7 +39,7 @@ def changes(before: Improvement, after: Improvement, names: Mapping[int, str]) -
     Args:
         before: One genome.
         after: Another of the same run, so that equal keys are equal nodes.
-        names: Of inputs and outputs, by key.
+        names: Names of inputs and outputs, by key.
     """
 
     def name(key: int) -> str:
@@ -47,7 +47,7 @@ def changes(before: Improvement, after: Improvement, names: Mapping[int, str]) -
 
     found = [Change("added", name(k)) for k in after.nodes if k not in before.nodes]
     found += [Change("removed", name(k)) for k in before.nodes if k not in after.nodes]
-    # By what they connect: the same link invented twice is the same to whoever looks at it.
+    # Matched by their ends: to a reader, a link that evolved twice is the same link.
     links, old_links = _by_ends(after), _by_ends(before)
     for mine, theirs, kind in ((links, old_links, "added"), (old_links, links, "removed")):
         found += [
@@ -76,7 +76,7 @@ def changes(before: Improvement, after: Improvement, names: Mapping[int, str]) -
 
 
 def _by_ends(genome: Improvement) -> dict[tuple[int, int], tuple[float, bool]]:
-    """Weight and whether enabled of each connection, by source and target."""
+    """Weight and enabled flag of each connection, by source and target."""
     return {(s, t): (weight, enabled) for s, t, weight, enabled in genome.connections.values()}
 
 
@@ -92,8 +92,8 @@ def draw_family(line: Sequence[Improvement], names: Mapping[int, str], champion:
     """Lists the improvements, the champion last.
 
     Args:
-        line: In the order in which they were found.
-        names: Of inputs and outputs, by key.
+        line: The improvements, in the order in which they were found.
+        names: Names of inputs and outputs, by key.
         champion: The last of them.
     """
     shown = _most_telling(line)
@@ -124,7 +124,7 @@ def draw_family(line: Sequence[Improvement], names: Mapping[int, str], champion:
 
 
 def _most_telling(line: Sequence[Improvement]) -> list[int]:
-    """The positions of the first, the last, and those with the greatest gains between."""
+    """Selects the first, the last, and those with the greatest gains in between."""
     inner = range(1, len(line) - 1)
     gain = {i: abs(line[i].fitness - line[i - 1].fitness) for i in inner}
     kept = sorted(inner, key=lambda i: -gain[i])[: MOST_ROWS - 2]
@@ -139,7 +139,7 @@ def _gain(before: Improvement | None, after: Improvement, decimals: int) -> str:
 
 
 def _decimals(values: Sequence[float]) -> int:
-    """How many decimals give the largest of some values six digits; none for whole numbers."""
+    """Returns how many decimals give the largest value six digits; 0 for whole numbers."""
     if all(value == round(value) for value in values):
         return 0
     largest = max(map(abs, values))
@@ -151,7 +151,7 @@ def _chips(before: Improvement | None, after: Improvement, names: Mapping[int, s
         enabled = sum(enabled for *_, enabled in after.connections.values())
         return f"the best of the first generation, with {counted(enabled, 'connection')}"
     found = changes(before, after, names)
-    chips = [f'<span class="chip {kind}">{text(says)}</span>' for kind, says in found]
+    chips = [f'<span class="chip {kind}">{text(words)}</span>' for kind, words in found]
     if len(chips) > MOST_CHANGES:
         rest = len(chips) - MOST_CHANGES
         chips = [*chips[:MOST_CHANGES], f'<span class="chip">and {rest} more</span>']

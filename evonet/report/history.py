@@ -1,4 +1,4 @@
-"""What metrics.jsonl says, as arrays over generations, thinned to what a page can show."""
+"""The contents of metrics.jsonl as arrays over generations, thinned to what a page can show."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from evonet.errors import FileFormatError
 
 Floats = npt.NDArray[np.float64]
 
-# More points than this cannot be told apart on a page.
+# More points than this cannot be distinguished on a page.
 MOST_POINTS: Final = 400
-# Species beyond the largest are shown as one.
+# Smaller species beyond this number are shown as one.
 MOST_SPECIES: Final = 40
 PHASES: Final = ("ask", "compile", "evaluate", "tell")
 
@@ -28,9 +28,9 @@ class History:
     """A run, generation by generation.
 
     Attributes:
-        columns: [G] each, by the names of `GenerationRecord`; phases as "seconds.ask", and
-            whether it is solved as 0 or 1.
-        species: [G] the size of each species by its key.
+        columns: [G] each, named as in `GenerationRecord`; phases are named like "seconds.ask",
+            and "solved" is 0 or 1.
+        species: [G] the size of each species by its key; empty for algorithms without species.
     """
 
     columns: dict[str, Floats]
@@ -44,15 +44,20 @@ class History:
 
     @cached_property
     def ends(self) -> npt.NDArray[np.int64]:
-        """[K] the position of the last generation of each point on the page."""
+        """[K] the index of the last generation that each point on the page stands for."""
         count = len(self)
         if count <= MOST_POINTS:
             return np.arange(count)
         return np.unique(np.linspace(0, count, MOST_POINTS + 1).astype(np.int64)[1:] - 1)
 
     @property
+    def _starts(self) -> npt.NDArray[np.int64]:
+        """[K] the index of the first generation that each point stands for."""
+        return np.append(0, self.ends[:-1] + 1)
+
+    @property
     def generation(self) -> Floats:
-        """[K] generations that points stand for."""
+        """[K] the last generation of each point."""
         return self["generation"][self.ends]
 
     def last(self, name: str) -> Floats:
@@ -61,20 +66,18 @@ class History:
 
     def mean(self, name: str) -> Floats:
         """[K] the mean of a column over the generations of each point."""
-        starts = np.append(0, self.ends[:-1] + 1)
-        totals: Floats = np.add.reduceat(self[name], starts)
-        means: Floats = totals / (self.ends - starts + 1)
+        totals: Floats = np.add.reduceat(self[name], self._starts)
+        means: Floats = totals / (self.ends - self._starts + 1)
         return means
 
     def extreme(self, name: str, largest: bool) -> Floats:
         """[K] the largest or smallest of a column over the generations of each point."""
-        starts = np.append(0, self.ends[:-1] + 1)
         fold: Any = np.maximum if largest else np.minimum
-        folded: Floats = fold.reduceat(self[name], starts)
+        folded: Floats = fold.reduceat(self[name], self._starts)
         return folded
 
     def species_sizes(self) -> dict[int, Floats]:
-        """[K] genomes of each species by key, the oldest first; 0 stands for all small ones."""
+        """[K] genomes of each species by key, the oldest first; key 0 is all small ones."""
         total: dict[int, int] = defaultdict(int)
         for i in self.ends:
             for key, size in self.species[i].items():
@@ -103,13 +106,12 @@ _NUMBERS: Final = (
     "best_nodes",
     "best_connections",
     "evaluations",
-    "num_species",
     "evaluations_per_second",
 )
 
 
 def read_history(path: str | os.PathLike[str]) -> History:
-    """Reads metrics.jsonl, except a line that was cut short at the end.
+    """Reads metrics.jsonl, except for an incomplete last line.
 
     Raises:
         FileFormatError: A line is not about a generation.
@@ -125,7 +127,8 @@ def read_history(path: str | os.PathLike[str]) -> History:
                 record = json.loads(line)
                 values = [float(record[name]) for name in _NUMBERS]
                 values += [float(record["seconds"][phase]) for phase in PHASES]
-                sizes = {int(s["key"]): int(s["size"]) for s in record["species"]}
+                listed = record.get("species") or ()
+                sizes = {int(s["key"]): int(s["size"]) for s in listed}
             except (ValueError, TypeError, KeyError, RecursionError) as error:
                 raise FileFormatError(
                     f"{os.fspath(path)}: line {number} is not about a generation: {error}"

@@ -1,4 +1,4 @@
-"""Where the nodes of a network are drawn: a column per level, few links across each other."""
+"""Where the nodes of a network are drawn: a column per level, with few crossing links."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from evonet.functions.registry import ACTIVATION_TABLE, AGGREGATION_TABLE
 from evonet.genes.population import Population
 from evonet.schedule.schedule import FEEDFORWARD, Schedule, build_schedule
 
-# Passes over the columns, each of which moves nodes nearer to their neighbours.
+# Passes over the columns; each moves nodes nearer to their neighbours.
 SWEEPS: Final = 8
-# With more links than this there is no way around anything.
+# Links of larger networks are not bent around nodes.
 MOST_BENT_LINKS: Final = 150
 
 
@@ -23,9 +23,9 @@ class Spot(NamedTuple):
     """A node that is drawn.
 
     Attributes:
-        key: -1..-I for inputs, otherwise the node's own.
-        slot: Its number among the values of a schedule.
-        level: 0 for inputs.
+        key: -1..-I for inputs, otherwise the node's key.
+        slot: Its index among the values of a schedule.
+        level: Its level; 0 for inputs.
         row: Its place in the column, from 0 at the top to 1 at the bottom.
         formula: What it computes, for people.
     """
@@ -41,11 +41,11 @@ class Link(NamedTuple):
     """A connection that is drawn.
 
     Attributes:
-        source: Position of the spot that it begins at.
-        target: Position of the spot that it ends at.
-        weight: Of the connection.
+        source: Index of the spot where it starts.
+        target: Index of the spot where it ends.
+        weight: The connection's weight.
         bends: The rows at which it passes the levels between, so that it avoids their nodes.
-        later: Whether it carries what its source was one step ago.
+        later: Whether it carries its source's value of the step before.
     """
 
     source: int
@@ -61,9 +61,9 @@ class Layout:
 
     Attributes:
         spots: Inputs first, then live nodes by level.
-        links: Those between live nodes.
-        depth: How many levels there are besides the inputs.
-        tallest: How many nodes the tallest column has.
+        links: The links between live nodes.
+        depth: The number of levels besides the inputs.
+        tallest: The number of nodes in the tallest column.
         num_outputs: O.
     """
 
@@ -77,12 +77,12 @@ class Layout:
 def lay_out(population: Population, dynamics: Dynamics = FEEDFORWARD) -> Layout:
     """Places the live nodes of one genome.
 
-    Networks with memory are placed by when values could travel if only links that close a cycle
-    waited for the next step: a single column would show nothing.
+    Networks with memory are placed as if only links that close a cycle waited for the next step;
+    otherwise all nodes would share a single column.
 
     Args:
         population: One genome.
-        dynamics: How its network works through time.
+        dynamics: How its network works over time.
 
     Raises:
         CyclicGenomeError: It has a cycle and no memory.
@@ -105,7 +105,7 @@ def lay_out(population: Population, dynamics: Dynamics = FEEDFORWARD) -> Layout:
         columns[number].append(spot)
     tallest = max(map(len, columns))
 
-    # A link past a level gets a stand-in there, which takes part in the arrangement.
+    # A link that passes a level gets a placeholder there, which is arranged like a node.
     chains = [[source, target] for source, target in ends_of]
     count = len(level)
     if len(chains) <= MOST_BENT_LINKS:
@@ -131,7 +131,7 @@ def lay_out(population: Population, dynamics: Dynamics = FEEDFORWARD) -> Layout:
 
 
 def drawn_schedule(population: Population, dynamics: Dynamics) -> Schedule:
-    """The schedule by which `lay_out` places nodes, and whose slots its spots have."""
+    """Builds the schedule that `lay_out` draws; its slots are those of the spots."""
     placed = Dynamics("recurrent", "same-step") if dynamics.has_memory else dynamics
     return build_schedule(population, placed)
 

@@ -1,4 +1,4 @@
-"""Pieces of HTML and SVG, with every text escaped."""
+"""Building blocks of HTML and SVG, with every text escaped."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Points = npt.NDArray[np.float64]
 
 
 def text(value: object) -> str:
-    """Escapes whatever stands between tags or in an attribute."""
+    """Escapes a text for use between tags or in an attribute."""
     return html.escape(str(value), quote=True)
 
 
@@ -42,6 +42,17 @@ def area(x: Points, low: Points, high: Points) -> str:
     """The area between two lines over the same x [K], as SVG path data."""
     back = path(x[::-1], low[::-1])
     return f"{path(x, high)}L{back[1:]}Z"
+
+
+def label(style: str, x: float, y: float, words: object, anchor: str = "middle") -> str:
+    """An SVG text; `anchor` is the point of it that lies at x: start, middle or end."""
+    place = f'x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"'
+    return f'<text class="{style}" {place}>{text(words)}</text>'
+
+
+def horizontal(style: str, left: float, right: float, y: float) -> str:
+    """A horizontal SVG line."""
+    return f'<line class="{style}" x1="{left:.1f}" x2="{right:.1f}" y1="{y:.1f}" y2="{y:.1f}"/>'
 
 
 def items(parts: Iterable[str]) -> str:

@@ -1,4 +1,4 @@
-"""What inputs and outputs are called, of the built-in control tasks and of those with names."""
+"""The names of inputs and outputs: of control tasks, and of tasks that provide them."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from evonet.runs.champion_notes import read_names
 
 
 class PinNames(NamedTuple):
-    """Names for people.
+    """The names of a task's inputs and outputs.
 
     Attributes:
-        inputs: In order.
-        outputs: In order.
+        inputs: The names of inputs, in order.
+        outputs: The names of outputs, in order.
     """
 
     inputs: tuple[str, ...]
@@ -37,7 +37,7 @@ PINS: Final[Mapping[str, PinNames]] = {
     "single_pole_no_velocities": PinNames(("cart", "pole"), ("push",)),
     "double_pole": PinNames((*_CART, *_POLES), ("push",)),
     "double_pole_no_velocities": PinNames(("cart", "long pole", "short pole"), ("push",)),
-    "copy": PinNames(("bit", "speak"), ("answer",)),
+    "copy": PinNames(("bit", "answer now"), ("answer",)),
     "t_maze": PinNames(("sign", "junction"), ("left", "ahead", "right")),
 }
 
@@ -48,10 +48,10 @@ def pin_names(
     """Names inputs -1..-I and outputs 0..O-1 by key.
 
     Args:
-        task: The name of the task, or whatever else stands in its place.
+        task: The name of the task; anything else counts as unknown.
         num_inputs: I.
         num_outputs: O.
-        notes: The champion's metadata, which may have names from the task itself.
+        notes: The champion's metadata, which may hold names that the task provided.
     """
     names = PINS.get(task) if isinstance(task, str) else None
     if names is None or (len(names.inputs), len(names.outputs)) != (num_inputs, num_outputs):

@@ -1,4 +1,4 @@
-"""A network as SVG: a column per level, links as wide as their weights."""
+"""Draws a network as SVG: a column per level, links as wide as their weights."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from evonet.report.layout import Layout, Link, Spot
-from evonet.report.markup import items, text
+from evonet.report.markup import items, label, text
 
-# The strongest links of a larger network are drawn; more would be a blot, and megabytes.
+# Of larger networks the strongest links are drawn; more would be a blot, and megabytes.
 MOST_LINKS: Final = 1500
 
 
 class _Canvas(NamedTuple):
-    """Turns levels and rows into places.
+    """Maps levels and rows to places.
 
     Attributes:
-        left: Where the inputs are.
-        top: The upper end of rows.
-        across: From the inputs to the last level.
-        down: From the upper end of rows to the lower.
-        depth: Levels besides the inputs.
+        left: The x of the inputs.
+        top: The y of row 0.
+        across: The distance from the inputs to the last level.
+        down: The distance from row 0 to row 1.
+        depth: The number of levels besides the inputs.
     """
 
     left: float
@@ -33,15 +33,15 @@ class _Canvas(NamedTuple):
         return self.left + self.across * level / max(1, self.depth), self.top + self.down * row
 
     def curve(self, layout: Layout, link: Link) -> str:
-        """A path that leaves and enters every level straight ahead, or leads back in a bow."""
-        begin, end = layout.spots[link.source], layout.spots[link.target]
-        if begin.level >= end.level:
-            return self._bow(begin, end)
-        rows = [begin.row, *link.bends, end.row]
-        levels = range(begin.level, end.level + 1)
+        """Returns a path that crosses every level horizontally, or leads back in a bow."""
+        start, end = layout.spots[link.source], layout.spots[link.target]
+        if start.level >= end.level:
+            return self._bow(start, end)
+        rows = [start.row, *link.bends, end.row]
+        levels = range(start.level, end.level + 1)
         if not link.bends:
-            levels = range(begin.level, end.level + 1, end.level - begin.level)
-        x, y = self.at(begin.level, begin.row)
+            levels = range(start.level, end.level + 1, end.level - start.level)
+        x, y = self.at(start.level, start.row)
         pieces = [f"M{x:.1f},{y:.1f}"]
         for level, row in zip(levels[1:], rows[1:], strict=True):
             to_x, to_y = self.at(level, row)
@@ -50,9 +50,9 @@ class _Canvas(NamedTuple):
             x, y = to_x, to_y
         return "".join(pieces)
 
-    def _bow(self, begin: Spot, end: Spot) -> str:
-        """A path that leaves ahead and comes back from behind, round the nodes between."""
-        (x, y), (to_x, to_y) = self.at(begin.level, begin.row), self.at(end.level, end.row)
+    def _bow(self, start: Spot, end: Spot) -> str:
+        """Returns a path that leaves to the right and returns from the left, around the nodes."""
+        (x, y), (to_x, to_y) = self.at(start.level, start.row), self.at(end.level, end.row)
         out = min(38.0, 0.4 * self.across)
         down = max(y, to_y) + min(34.0, 0.2 * self.down) + 0.12 * abs(x - to_x)
         return (
@@ -66,8 +66,8 @@ def draw_network(layout: Layout, names: Mapping[int, str], *, standalone: bool =
 
     Args:
         layout: Where nodes are.
-        names: Of inputs and outputs, by key.
-        standalone: Whether the SVG is a file of its own, with colours of its own.
+        names: Names of inputs and outputs, by key.
+        standalone: Whether the SVG is a separate file and needs its own style sheet.
     """
     crowded = layout.tallest > 24
     radius = 6.0 if crowded else 13.0
@@ -104,7 +104,7 @@ def draw_thumbnail(layout: Layout, width: float = 84.0, height: float = 52.0) ->
 
 
 def _longest(names: Mapping[int, str], keys: Sequence[int]) -> float:
-    """Room beside a column for the longest of some names."""
+    """Returns the room beside a column for the longest of some names."""
     return 30.0 + 6.4 * min(24, max((len(names.get(key, "")) for key in keys), default=0))
 
 
@@ -115,25 +115,24 @@ def _columns(canvas: _Canvas, height: float) -> list[str]:
         parts.append(
             f'<rect class="level" x="{x - 21:.1f}" y="20" width="42" '
             f'height="{height - 26:.1f}" rx="9"/>'
-            f'<text class="level-name" x="{x:.1f}" y="13" text-anchor="middle">'
-            f"{f'level {level}' if level else 'inputs'}</text>"
+            + label("level-name", x, 13, f"level {level}" if level else "inputs")
         )
     return parts
 
 
 def _links(layout: Layout, names: Mapping[int, str], canvas: _Canvas) -> list[str]:
-    label = [text(names.get(spot.key, f"node {spot.key}")) for spot in layout.spots]
+    name = [text(names.get(spot.key, f"node {spot.key}")) for spot in layout.spots]
     return [
         f'<path class="{_look(link)}" d="{canvas.curve(layout, link)}" '
         f'stroke-width="{0.7 + 4.3 * share:.2f}" opacity="{0.35 + 0.6 * share:.2f}">'
-        f"<title>{label[link.source]} → {label[link.target]}: {link.weight:.4g}"
-        f"{', in the next step' if link.later else ''}</title></path>"
+        f"<title>{name[link.source]} → {name[link.target]}: {link.weight:.4g}"
+        f"{', of the step before' if link.later else ''}</title></path>"
         for link, share in reversed(_strongest(layout))
     ]
 
 
 def _strongest(layout: Layout) -> list[tuple[Link, float]]:
-    """The links by falling strength, each with its share of the greatest."""
+    """Returns the links, strongest first, each with its strength relative to the first."""
     links = sorted(layout.links, key=lambda link: -abs(link.weight))[:MOST_LINKS]
     greatest = (abs(links[0].weight) if links else 0.0) or 1.0
     return [(link, abs(link.weight) / greatest) for link in links]
@@ -166,19 +165,13 @@ def _spot(
     ]
     if name and (spot.level == 0 or spot.key >= 0):
         side, anchor = (-1, "end") if spot.level == 0 else (1, "start")
-        parts.append(
-            f'<text class="pin" x="{x + side * (radius + 6):.1f}" y="{y + 4:.1f}" '
-            f'text-anchor="{anchor}">{text(name)}</text>'
-        )
+        parts.append(label("pin", x + side * (radius + 6), y + 4, name, anchor))
     elif radius > 8:
-        parts.append(
-            f'<text class="node-key" x="{x:.1f}" y="{y + 4:.1f}" text-anchor="middle">'
-            f"{spot.key}</text>"
-        )
+        parts.append(label("node-key", x, y + 4, spot.key))
     return parts
 
 
-# The colours of a drawing that has no page around it.
+# The style of a drawing without a page around it.
 STYLE: Final = """
 svg{font:12px system-ui,sans-serif;background:#fff}
 .level{fill:#f0f3f7}.level-name{fill:#8792a2;font-size:10px}

@@ -1,6 +1,6 @@
 "use strict";
 
-// Charts: a line under the pointer, and the values of that generation beside it.
+// Charts: a line at the pointer, and the values of that generation beside it.
 const tip = document.getElementById("tip");
 for (const figure of document.querySelectorAll("figure.chart")) {
   const svg = figure.querySelector("svg");
@@ -42,25 +42,25 @@ for (const figure of document.querySelectorAll("figure.chart")) {
   });
 }
 
-// The episode: parts are moved about, nodes light up with their values.
+// The episode: sprites move, and nodes light up with their values.
 const source = document.getElementById("film");
 if (source) {
   const film = JSON.parse(source.textContent);
-  const parts = [...document.querySelectorAll(".scene .part")];
+  const sprites = [...document.querySelectorAll(".scene .sprite")];
   const nodes = [...document.querySelectorAll(".network [data-slot]")];
   const button = document.getElementById("play");
   const slider = document.getElementById("step");
   const now = document.getElementById("now");
-  const length = film.parts[0].length - 1;
+  const length = film.sprites[0].length - 1;
   let time = 0, playing = true, before = null, rest = 0;
 
   const show = () => {
     const step = Math.min(Math.floor(time), length);
-    const share = time - step;
-    parts.forEach((part, i) => {
-      const a = film.parts[i][step], b = film.parts[i][Math.min(step + 1, length)];
-      const [x, y, turn, stretch] = a.map((value, k) => value + share * (b[k] - value));
-      part.setAttribute("transform", `translate(${x} ${y}) rotate(${turn}) scale(${stretch} 1)`);
+    const fraction = time - step;
+    sprites.forEach((sprite, i) => {
+      const a = film.sprites[i][step], b = film.sprites[i][Math.min(step + 1, length)];
+      const [x, y, turn, stretch] = a.map((value, k) => value + fraction * (b[k] - value));
+      sprite.setAttribute("transform", `translate(${x} ${y}) rotate(${turn}) scale(${stretch} 1)`);
     });
     const lights = film.lights[Math.min(step, film.lights.length - 1)];
     if (lights) {
@@ -77,7 +77,7 @@ if (source) {
     if (playing && before !== null) {
       time += (film.rate * Math.min(stamp - before, 100)) / 1000;
       if (time >= length) {
-        // A moment at the end, then again from the beginning.
+        // Pause at the end, then start again.
         time = length;
         rest += stamp - before;
         if (rest > 1500) time = rest = 0;

@@ -1,4 +1,4 @@
-"""Puts the page about a run together."""
+"""Puts the page about a run together from its parts."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from evonet.runs.improvements import Improvement, read_improvements
 from evonet.runs.loop import task_seed
 
 ASSETS: Final = Path(__file__).parent
-# Nodes of larger networks are not lit up while the episode plays.
+# Nodes do not light up in episodes with more values than this.
 MOST_LIT_VALUES: Final = 150_000
 
 
@@ -36,12 +36,12 @@ def write_report(home: RunFolder) -> None:
     """Writes report.html from the other files of a run.
 
     Args:
-        home: The folder of a run with at least one generation.
+        home: A run folder with at least one generation.
 
     Raises:
         RunFolderError: No generation is done yet, or there is no run.
         EvonetError: A file of the run is damaged.
-        OSError: A file cannot be read, or the page not be written.
+        OSError: A file cannot be read, or the page cannot be written.
     """
     page = render_report(home)
     with open_atomic(home.report) as file:
@@ -49,14 +49,13 @@ def write_report(home: RunFolder) -> None:
 
 
 def render_report(home: RunFolder) -> str:
-    """Makes the page as text; see `write_report`."""
+    """Returns the page as text; see `write_report`."""
     home.check()
-    if not home.metrics.is_file() or not home.champion.is_file():
+    done = home.metrics.is_file() and home.champion.is_file()
+    history = read_history(home.metrics) if done else ()
+    if not history:
         raise RunFolderError(f"{home.path}: no generation is done yet, so there is no report.")
     config = Config.load(home.config)
-    history = read_history(home.metrics)
-    if len(history) == 0:
-        raise RunFolderError(f"{home.path}: no generation is done yet, so there is no report.")
     champion = read_champion(home.champion)
     line = read_improvements(home.improvements) if home.improvements.is_file() else []
     name = config.task.get("name", home.path.resolve().name)
@@ -70,7 +69,7 @@ def render_report(home: RunFolder) -> str:
             "<!doctype html>",
             f'<html lang="en"><head><meta charset="utf-8"><title>{text(name)} · evonet</title>',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            # An icon of its own, so that no browser goes looking for one.
+            # An empty icon, so that browsers do not request one.
             '<link rel="icon" href="data:,">',
             f"<style>{_asset('page.css')}</style></head><body>",
             _header(home, str(name), config, history, champion, layout),
@@ -111,11 +110,7 @@ def _header(
     evaluations = int(history["evaluations"][-1])
     hidden = sum(spot.key >= layout.num_outputs for spot in layout.spots)
     tiles = [
-        (
-            "best fitness",
-            short(champion.fitness or 0.0),
-            f"found in generation {champion.generation}",
-        ),
+        ("best fitness", short(champion.fitness or 0.0), f"in generation {champion.generation}"),
         ("generations", f"{int(history['generation'][-1]) + 1:,}", f"{seconds:.2f} s of work"),
         (
             "evaluations",
@@ -127,13 +122,14 @@ def _header(
             counted(len(layout.links), "link"),
             f"{counted(hidden, 'hidden node')}, {counted(layout.depth, 'level')}",
         ),
-        ("species", str(int(history["num_species"][-1])), "in the last generation"),
     ]
+    if species := history.species[-1]:
+        tiles.append(("species", str(len(species)), "in the last generation"))
     scores = read_held_out_scores(champion.metadata)
     if "loss" in scores:
         count = counted(int(scores.get("examples", 0)), "example")
         right = f", {scores['accuracy']:.1%} right" if "accuracy" in scores else ""
-        tiles.append(("loss, kept aside", short(scores["loss"]), f"{count}{right}"))
+        tiles.append(("held-out loss", short(scores["loss"]), f"{count}{right}"))
     shown = "".join(
         f'<div class="tile"><span>{text(title)}</span><b>{text(value)}</b><i>{text(note)}</i></div>'
         for title, value, note in tiles
@@ -157,21 +153,21 @@ def _network(layout: Layout, names: dict[int, str], champion: Champion) -> str:
     notes = [counted(left_out, "disabled link")] if left_out else []
     notes += [counted(idle, "link") + " without effect"] if idle else []
     note = f" Not drawn: {', '.join(notes)}." if notes else ""
-    waits = "Each level is computed at once."
+    waits = "The nodes of a level are computed together."
     if any(link.later for link in layout.links):
-        waits = "A dashed link carries what its source was one step ago."
+        waits = "A dashed link carries the value of the step before."
     return items(
         [
             '<div class="card"><h2>The champion\'s network</h2>',
             draw_network(layout, names),
             '<p class="note"><i class="swatch positive"></i>excites <i class="swatch negative"></i>'
-            f"inhibits; width is weight. {waits}{note}</p></div>",
+            f"inhibits; the wider, the larger the weight. {waits}{note}</p></div>",
         ]
     )
 
 
 def _episode(champion: Champion, config: Config) -> Episode | None:
-    """Replays the first episode of the champion's generation, if the task can be replayed."""
+    """Replays the first episode of the champion's generation, if it is a control task."""
     name, limit = config.task.get("name"), config.task.get("max_steps")
     if name not in CONTROL_IDS or champion.seed is None or champion.generation is None:
         return None
@@ -182,30 +178,30 @@ def _episode(champion: Champion, config: Config) -> Episode | None:
 
 def _film(episode: Episode, generation: int | None) -> str:
     scene = make_scene(episode)
-    parts = "".join(f'<g class="part">{part.shapes}</g>' for part in scene.parts)
+    sprites = "".join(f'<g class="sprite">{sprite.shapes}</g>' for sprite in scene.sprites)
     lit = np.clip(np.nan_to_num(episode.values), -1, 1)
     lights = np.rint(lit * 100).astype(int).tolist() if lit.size <= MOST_LIT_VALUES else []
     film = {
         "rate": scene.steps_per_second,
-        "parts": [np.round(part.places, 2).tolist() for part in scene.parts],
+        "sprites": [np.round(sprite.places, 2).tolist() for sprite in scene.sprites],
         "lights": lights,
     }
-    outcome = "it ended by itself" if episode.ended else "it lasted as long as it may"
+    outcome = "until the episode ended" if episode.ended else "up to the step limit"
     if not episode.ended and len(episode) == MOST_STEPS:
-        outcome = "the beginning of a long one"
+        outcome = "at the start of a longer episode"
     return items(
         [
-            '<div class="card film"><h2>An episode of its life</h2>',
+            '<div class="card film"><h2>One of its episodes</h2>',
             f'<svg class="scene" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="episode">',
             scene.backdrop,
-            parts,
+            sprites,
             "</svg>",
             '<div class="controls"><button id="play" aria-label="play or pause">❚❚</button>'
             f'<input id="step" type="range" min="0" max="{len(episode)}" value="0" '
             'aria-label="step"><output id="now">0</output></div>',
-            f'<p class="note">Return {short(episode.total)} in {counted(len(episode), "step")}: '
-            f"{outcome}. All genomes of generation {generation} played it. Nodes light up with "
-            "their values.</p>",
+            f'<p class="note">Return {short(episode.total)} in {counted(len(episode), "step")}, '
+            f"{outcome}. All genomes of generation {generation} played the same one. Nodes light "
+            "up with their values.</p>",
             f'<script type="application/json" id="film">{data(film)}</script></div>',
         ]
     )
@@ -216,9 +212,9 @@ def _family(line: list[Improvement], names: dict[int, str], champion: Champion) 
         return ""
     return items(
         [
-            '<section class="card"><h2>How it came about</h2>',
-            '<p class="note">Each row is a genome that beat all before it, with what set it apart '
-            "from the one above. That one need not be its parent.</p>",
+            '<section class="card"><h2>How it evolved</h2>',
+            '<p class="note">Each row is a genome that beat all before it, with how it differs '
+            "from the row above, which need not be its parent.</p>",
             draw_family(line, names, champion),
             "</section>",
         ]

@@ -1,4 +1,4 @@
-"""The charts of a run: what to draw, where `charts` knows how."""
+"""The charts of a run: what `charts` is to draw."""
 
 from __future__ import annotations
 
@@ -17,21 +17,23 @@ MUCH: Final = 100.0
 
 
 def draw_charts(config: Config, history: History, line: Sequence[Improvement]) -> list[str]:
-    """Draws fitness, species, complexity, time and speed over generations.
+    """Draws fitness, species if there are any, complexity, time and speed over generations.
 
     Args:
-        config: Of the run.
+        config: The run's config.
         history: At least one generation.
-        line: The new best genomes, to be marked.
+        line: The improvements, which are marked.
 
     Returns:
-        A figure each; the first is for wide windows and the second shows the same in narrow ones.
+        A figure each; the first is for wide windows, and the second shows the same in narrow ones.
     """
     x = history.generation
+    speed = history.mean("evaluations_per_second")
+    species = _species(history)
     return [
         _fitness_chart(config, history, line, width=1152, shown="in-wide"),
         _fitness_chart(config, history, line, width=560, shown="in-narrow"),
-        area_chart("Species", x, _species(history), legend=False),
+        *([area_chart("Species", x, species, legend=False)] if species else []),
         line_chart(
             "Complexity",
             x,
@@ -46,8 +48,8 @@ def draw_charts(config: Config, history: History, line: Sequence[Improvement]) -
         line_chart(
             "Evaluations per second",
             x,
-            [Line("evaluations/s", history.mean("evaluations_per_second"), "c4")],
-            limits=(0.0, float(history.mean("evaluations_per_second").max())),
+            [Line("evaluations/s", speed, "c4")],
+            limits=(0.0, float(speed.max())),
         ),
     ]
 
@@ -61,7 +63,7 @@ def _fitness_chart(
     low = np.maximum(mean - std, history.extreme("min", largest=False))
     high = np.minimum(mean + std, history.extreme("max", largest=True))
     threshold = config.neat.fitness_threshold
-    # A few hopeless genomes must not squeeze the rest into a line.
+    # A few very bad genomes must not squeeze the rest into a line.
     log = bool(best.min() > 0 and best.max() > MUCH * best.min())
     ends = [best.min(), best.max(), *np.quantile(mean, [0.05, 0.95]), np.quantile(low, 0.2)]
     if log:

@@ -1,4 +1,4 @@
-"""From values to places on the page, and the round numbers along an axis."""
+"""Maps values to places on the page, and picks round numbers along an axis."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ class Scale(NamedTuple):
     Attributes:
         low: The value at the start.
         high: The value at the end, greater than low.
-        start: A place.
-        end: Another place.
+        start: The place of low.
+        end: The place of high.
     """
 
     low: float
@@ -25,23 +25,23 @@ class Scale(NamedTuple):
     end: float
 
     def __call__(self, values: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        """The places of values, of any shape."""
+        """Returns the places of values, of any shape."""
         share = (np.asarray(values, np.float64) - self.low) / (self.high - self.low)
         placed: npt.NDArray[np.float64] = self.start + share * (self.end - self.start)
         return placed
 
     def at(self, value: float) -> float:
-        """The place of one value."""
+        """Returns the place of one value."""
         return float(self(value))
 
 
 def ticks(low: float, high: float, about: int = 5) -> list[float]:
-    """Round numbers from low to high, at steps of 1, 2 or 5 times a power of ten.
+    """Returns round numbers from low to high, in steps of 1, 2 or 5 times a power of ten.
 
     Args:
-        low: The least.
-        high: The greatest, greater than low.
-        about: How many to aim at.
+        low: The least number.
+        high: The greatest number, greater than low.
+        about: Roughly how many numbers to return.
     """
     rough = (high - low) / about
     power = 10.0 ** math.floor(math.log10(rough))
@@ -52,12 +52,12 @@ def ticks(low: float, high: float, about: int = 5) -> list[float]:
 
 
 def room(low: float, high: float, share: float = 0.05) -> tuple[float, float]:
-    """Widens a range a little, or by much where it is empty, so that nothing touches the frame.
+    """Widens a range a little, or an empty one by more, so that nothing touches the frame.
 
     Args:
         low: The least value.
-        high: The greatest.
-        share: By how much of the range, at either end.
+        high: The greatest value.
+        share: The fraction of the range to add at either end.
     """
     margin = share * (high - low)
     if margin == 0 or not math.isfinite(margin):

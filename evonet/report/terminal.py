@@ -1,4 +1,4 @@
-"""A network drawn in a terminal: links as dots of braille, nodes and names as text."""
+"""Draws a network in a terminal: links as braille dots, nodes and names as text."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 from evonet.report.layout import Layout
 
 WIDTH: Final = 76
-# Larger networks would be a cloud of dots.
+# Of larger networks the strongest links are drawn; more would be a cloud of dots.
 MOST_LINKS: Final = 400
 # The bit of each dot of a braille character, by row and column.
 _DOTS: Final = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
@@ -24,11 +24,11 @@ def draw_in_terminal(
 
     Args:
         layout: Where nodes are.
-        names: Of inputs and outputs, by key.
+        names: Names of inputs and outputs, by key.
         paint: Colours the dots of a link, given whether its weight is positive.
 
     Returns:
-        Lines of at most WIDTH characters, colours aside.
+        Lines of at most WIDTH characters, not counting colours.
     """
     labels = [names.get(spot.key, str(spot.key))[:18] for spot in layout.spots]
     left = max((len(label) for label, s in zip(labels, layout.spots, strict=True) if s.level == 0),
@@ -44,9 +44,9 @@ def draw_in_terminal(
 
     cells: dict[tuple[int, int], tuple[int, bool]] = {}
     for link in sorted(layout.links, key=lambda link: abs(link.weight))[-MOST_LINKS:]:
-        begin, end = layout.spots[link.source], layout.spots[link.target]
-        rows = [begin.row, *link.bends, end.row]
-        levels = [begin.level + i for i in range(len(rows) - 1)] + [end.level]
+        start, end = layout.spots[link.source], layout.spots[link.target]
+        rows = [start.row, *link.bends, end.row]
+        levels = [start.level + i for i in range(len(rows) - 1)] + [end.level]
         corners = [at(level, row) for level, row in zip(levels, rows, strict=True)]
         for (x1, y1), (x2, y2) in pairwise(corners):
             _draw_line(cells, (2 * x1 + 1, 4 * y1 + 2), (2 * x2, 4 * y2 + 2), link.weight >= 0)
@@ -58,21 +58,21 @@ def draw_in_terminal(
         x, y = at(spot.level, spot.row)
         grid[y][x] = "○" if spot.level == 0 else "●"
         text = f"{label.rjust(left)} " if spot.level == 0 else f" {label}"
-        begin_at = x - len(text) if spot.level == 0 else x + 1
+        first = x - len(text) if spot.level == 0 else x + 1
         for offset, character in enumerate(text):
-            if 0 <= begin_at + offset < WIDTH and (character != " " or spot.level == 0):
-                grid[y][begin_at + offset] = character
+            if 0 <= first + offset < WIDTH and (character != " " or spot.level == 0):
+                grid[y][first + offset] = character
     return "\n".join("".join(row).rstrip() for row in grid)
 
 
 def _draw_line(
     cells: dict[tuple[int, int], tuple[int, bool]],
-    begin: tuple[int, int],
+    start: tuple[int, int],
     end: tuple[int, int],
     positive: bool,
 ) -> None:
-    """Sets the dots from one to another; there are 2 by 4 of them in a character."""
-    (x1, y1), (x2, y2) = begin, end
+    """Sets the dots between two points; a character has 2 by 4 dots."""
+    (x1, y1), (x2, y2) = start, end
     steps = max(abs(x2 - x1), abs(y2 - y1), 1)
     for step in range(steps + 1):
         x = x1 + round((x2 - x1) * step / steps)

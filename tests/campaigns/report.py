@@ -42,7 +42,7 @@ PROBE = """
 <script>
 setTimeout(() => {
   const box = (e) => { const b = e.getBoundingClientRect(); return [b.width, b.height]; };
-  const transforms = () => [...document.querySelectorAll(".scene .part")].map(
+  const transforms = () => [...document.querySelectorAll(".scene .sprite")].map(
     (part) => part.getAttribute("transform")).join();
   const before = transforms(), slider = document.getElementById("step");
   if (slider) {

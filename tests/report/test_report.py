@@ -109,7 +109,7 @@ def test_a_page_is_whole_and_asks_for_nothing(cartpole: RunFolder) -> None:
 
 @pytest.mark.parametrize("criterion", ["max", "min", "mean"])
 @pytest.mark.parametrize("threshold", [None, -1e9, 1e9])
-def test_a_page_says_whether_the_run_was_solved(
+def test_a_page_shows_whether_the_run_was_solved(
     tmp_path: Path, criterion: str, threshold: float | None
 ) -> None:
     class Open:  # XOR without a threshold of its own
@@ -134,7 +134,7 @@ def test_a_page_says_whether_the_run_was_solved(
 
 @pytest.fixture
 def flowers(tmp_path: Path) -> RunFolder:
-    """A run that learnt classes from a file, with a quarter of it kept aside."""
+    """A run that learnt classes from a file, with a quarter of it held out."""
     rows = "".join(f"{i % 7},{i},{'rose' if i % 2 else '<tulip>'}\n" for i in range(20))
     (tmp_path / "flowers.csv").write_text(f"petal,sepal <cm>,kind\n{rows}")
     task = {"name": "classification", "data": str(tmp_path / "flowers.csv"), "test_fraction": 0.25}
@@ -159,7 +159,7 @@ def test_names_from_elsewhere_cannot_garble_a_terminal_or_crowd_out_a_drawing() 
     assert names == {-1: "\\x1b[31mred", 0: "o" * 24, 1: "out 1"}
 
 
-def test_a_page_shows_the_loss_on_examples_kept_aside(flowers: RunFolder) -> None:
+def test_a_page_shows_the_loss_on_held_out_examples(flowers: RunFolder) -> None:
     champion = read_champion(flowers.champion)
     task = task_from_config(Config.load(flowers.config))
     assert isinstance(task, Supervised)
@@ -199,13 +199,9 @@ def test_the_config_of_a_page_is_that_of_the_run(cartpole: RunFolder) -> None:
     assert Config.loads(unescape(shown[1])) == Config.load(cartpole.config)
 
 
-def test_what_files_say_is_escaped(tmp_path: Path, cartpole: RunFolder) -> None:
+def test_texts_from_files_are_escaped(tmp_path: Path, cartpole: RunFolder) -> None:
     evil = "</script><img src=x onerror=alert(1)>&\"'"
-    home = RunFolder(tmp_path / "<b>run")
-    home.path.mkdir()
-    for file in cartpole.path.iterdir():
-        if file.is_file():
-            (home.path / file.name).write_bytes(file.read_bytes())
+    home = copy_run(cartpole, tmp_path / "<b>run")
     config = Config.load(home.config).replace({"task.name": evil})
     home.config.write_text(config.to_toml())
     text = render_report(home)
@@ -219,11 +215,7 @@ def test_a_report_never_imports_what_a_config_names(
 ) -> None:
     (tmp_path / "malice.py").write_text("raise SystemExit('imported')")
     monkeypatch.syspath_prepend(str(tmp_path))
-    home = RunFolder(tmp_path / "run")
-    home.path.mkdir()
-    for file in cartpole.path.iterdir():
-        if file.is_file():
-            (home.path / file.name).write_bytes(file.read_bytes())
+    home = copy_run(cartpole, tmp_path / "run")
     config = Config.load(home.config).replace({"task.name": "malice:Task"})
     home.config.write_text(config.to_toml())
     assert "malice:Task" in render_report(home)
@@ -267,6 +259,29 @@ def test_a_long_run_with_a_large_champion_makes_a_small_page(tmp_path: Path) -> 
     assert f"Left out: {3000 - MOST_ROWS:,} smaller improvements." in text
 
 
+def copy_run(source: RunFolder, folder: Path) -> RunFolder:
+    """Copies the files of a run, but not its checkpoints."""
+    folder.mkdir()
+    for file in source.path.iterdir():
+        if file.is_file():
+            (folder / file.name).write_bytes(file.read_bytes())
+    return RunFolder(folder)
+
+
+def test_a_run_without_species_has_a_page_without_them(tmp_path: Path, cartpole: RunFolder) -> None:
+    home = copy_run(cartpole, tmp_path / "run")
+    lines = [json.loads(line) for line in home.metrics.read_text().splitlines()]
+    for line in lines:
+        for name in ("species", "num_species", "threshold", "innovations"):
+            del line[name]
+    home.metrics.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    text = render_report(home)
+    labels = {attributes.get("aria-label") for _, attributes in Page(text).found}
+    assert {"Fitness", "Complexity", "Evaluations per second", "network", "episode"} <= labels
+    assert "Species" not in labels
+    assert "species" not in text.split("<details")[0].split("</style>")[1]  # nor in its tiles
+
+
 def test_a_run_without_a_generation_has_no_report(tmp_path: Path) -> None:
     home = RunFolder(tmp_path / "run")
     with pytest.raises(RunFolderError, match="there is no such folder"):
@@ -279,7 +294,7 @@ def test_a_run_without_a_generation_has_no_report(tmp_path: Path) -> None:
         write_report(home)
 
 
-# What metrics say.
+# Metrics.
 
 
 def test_a_line_cut_short_is_left_out(cartpole: RunFolder, tmp_path: Path) -> None:
@@ -453,10 +468,10 @@ def test_an_episode_is_the_one_that_the_backend_played(control: ControlTask, see
     values = evaluate_genome(schedule, 0, episode.values[:, : control.num_inputs])
     np.testing.assert_array_equal(episode.values, values.T)
     scene = make_scene(episode)
-    for part in scene.parts:
-        assert part.places.shape == (len(episode) + 1, 4)
-        assert np.isfinite(part.places).all()
-        ElementTree.fromstring(f"<g>{part.shapes}</g>")
+    for sprite in scene.sprites:
+        assert sprite.places.shape == (len(episode) + 1, 4)
+        assert np.isfinite(sprite.places).all()
+        ElementTree.fromstring(f"<g>{sprite.shapes}</g>")
     ElementTree.fromstring(f"<g>{scene.backdrop}</g>")
 
 
@@ -475,7 +490,7 @@ def genome(
     return Improvement(generation, fitness, generation, nodes, connections)
 
 
-def test_changes_between_champions_are_told() -> None:
+def test_changes_between_champions_are_listed() -> None:
     names = {-1: "in", -2: "other", 0: "out"}
     before = genome(
         1.0,
@@ -487,7 +502,7 @@ def test_changes_between_champions_are_told() -> None:
         {0: (0.5, 1.0, "sin", "sum"), 7: (0.0, 1.0, "tanh", "sum")},
         {1: (-1, 0, 4.0, True), 9: (-2, 0, 1.0, False), 5: (7, 0, 1.0, True)},
     )
-    assert {(kind, says) for kind, says in changes(before, after, names)} == {
+    assert set(changes(before, after, names)) == {
         ("added", "node 7"),
         ("removed", "node 3"),
         ("added", "node 7 → out"),
