@@ -3,7 +3,7 @@
 By name:
     make_task("cartpole", episodes=10), task_from_config, register, TASKS
 From parts:
-    Control, Supervised, Stepwise with a World of your own
+    Control, Supervised, Stepwise with a custom World
 """
 
 from __future__ import annotations

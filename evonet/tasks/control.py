@@ -1,4 +1,4 @@
-"""Control tasks: networks act in a small world, and the rewards are their fitness."""
+"""Control tasks: networks act in a simulated world, and their rewards are their fitness."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 class Control(Task):
     """Fitness = mean return over a few episodes, the same for all genomes of a generation.
 
-    A few episodes can be luck. So a genome whose mean reaches `fitness_threshold` plays `trials`
-    more, and those alone are its fitness: whatever reaches the threshold has solved the task.
+    A genome can be lucky in a few episodes. So one whose mean reaches `fitness_threshold` plays
+    `trials` more, and its fitness is their mean alone.
 
     Attributes:
-        name: Of the control task.
+        name: The name of the control task.
         num_inputs: I.
         num_outputs: O.
-        episodes: How many every genome plays.
-        max_steps: Where an episode is cut.
-        trials: How many more episodes a genome plays that seems to solve the task; 0 for none.
+        episodes: Episodes per genome.
+        max_steps: The step limit of an episode.
+        trials: Further episodes for a genome that reaches the threshold; 0 for none.
         fitness_threshold: The mean return that solves the task, or None.
     """
 
@@ -42,15 +42,15 @@ class Control(Task):
         trials: int | None = None,
         solved: float | None = None,
     ) -> None:
-        """Takes a control task by name.
+        """Finds a control task by name.
 
         Args:
             name: One of `evonet.definitions.controls.CONTROLS`.
-            episodes: None for 5, or for 1 where all episodes begin alike.
-            max_steps: None for the task's own limit.
-            trials: None for 100, or for 0 where all episodes begin alike.
-            solved: None for the task's own threshold; a pole task cut by max_steps is solved
-                by reaching that.
+            episodes: Episodes per genome; None for 5, or for 1 where all episodes start alike.
+            max_steps: The step limit; None for the task's own.
+            trials: Further episodes; None for 100, or for 0 where all episodes start alike.
+            solved: The fitness that solves the task; None for the task's own threshold, or for
+                max_steps in a pole task.
 
         Raises:
             OptionError: There is no such task, or a number is out of range.
@@ -73,7 +73,7 @@ class Control(Task):
 
         Args:
             network: P compiled networks.
-            seed: Decides how episodes begin.
+            seed: Decides how episodes start.
 
         Returns:
             [P] fitness.
@@ -97,17 +97,17 @@ class Control(Task):
         first_episode: int = 0,
         genomes: npt.ArrayLike | None = None,
     ) -> npt.NDArray[np.float64]:
-        """The mean return of each genome, added up episode by episode so that it is reproducible.
+        """Returns the mean return of each genome, summed in order so that it is reproducible.
 
         Args:
             network: P compiled networks.
-            seed: Decides how episodes begin.
-            episodes: How many each genome plays.
-            first_episode: Number of the first.
-            genomes: [K] positions of those who play; None for all.
+            seed: Decides how episodes start.
+            episodes: Episodes per genome.
+            first_episode: Number of the first episode.
+            genomes: [K] indices of the genomes that play; None for all.
 
         Returns:
-            [K].
+            [K] mean returns.
 
         Raises:
             ShapeError: The networks have other inputs or outputs than the task.
@@ -130,13 +130,13 @@ class Control(Task):
 
         Args:
             network: P compiled networks.
-            seed: Decides how episodes begin.
+            seed: Decides how episodes start.
             first_episode: Number of the first episode.
-            episodes: E, how many episodes each genome plays.
-            genomes: [K] positions of those who play; None for all.
+            episodes: E, episodes per genome.
+            genomes: [K] indices of the genomes that play; None for all.
 
         Returns:
-            [K, E].
+            [K, E] returns.
 
         Raises:
             ShapeError: The networks have other inputs or outputs than the task.

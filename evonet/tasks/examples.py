@@ -1,4 +1,4 @@
-"""Examples to learn from: arrays, CSV and NPZ files, and what is kept aside for a test."""
+"""Examples to learn from: arrays, CSV and NPZ files, and the split into training and test."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class Examples:
     """Samples with the right answers.
 
     Attributes:
-        x: [B, I].
-        y: [B, O]; for classes 1 at the right one and 0 elsewhere.
-        classes: What the outputs stand for, in order; empty for numbers.
-        columns: Names of the inputs, then of the numbers to be answered; empty if unknown.
+        x: [B, I] samples.
+        y: [B, O] targets; for classes 1 at the right one and 0 elsewhere.
+        classes: The names of the classes, one per output; empty for numbers.
+        columns: Names of the inputs, then of the numbers to predict; empty if unknown.
     """
 
     x: npt.NDArray[np.float64]
@@ -36,17 +36,17 @@ class Examples:
 
     @property
     def input_names(self) -> tuple[str, ...]:
-        """[I] what the inputs are called, or nothing."""
+        """The names of the inputs, or an empty tuple."""
         return self.columns[: self.x.shape[1]]
 
     @property
     def output_names(self) -> tuple[str, ...]:
-        """[O] what the outputs are called, or nothing."""
+        """The names of the outputs, or an empty tuple."""
         return self.classes or self.columns[self.x.shape[1] :]
 
     @classmethod
     def of(cls, x: npt.ArrayLike, y: npt.ArrayLike, *, classes: bool) -> Examples:
-        """Takes arrays.
+        """Makes examples from arrays.
 
         Args:
             x: [B, I] numbers.
@@ -54,7 +54,7 @@ class Examples:
             classes: Whether y holds classes.
 
         Raises:
-            ShapeError: They do not fit each other, or hold something but finite numbers.
+            ShapeError: Their shapes do not match, or they hold anything but finite numbers.
         """
         samples = _numbers("x", x)
         answers = np.asarray(y)
@@ -86,18 +86,18 @@ def read_examples(path: Path, targets: Any, *, classes: bool) -> Examples:
 
     Args:
         path: Ends in .csv or .npz.
-        targets: Names of CSV columns to be answered, or one name; None for the last.
-        classes: Whether the answer is a class.
+        targets: Names of the CSV columns to predict, or one name; None for the last.
+        classes: Whether the target is a class.
 
     Raises:
-        OptionError: There are no such columns, or the ending is another.
-        FileFormatError: The file does not hold what its ending says.
+        OptionError: There are no such columns, or the suffix is neither .csv nor .npz.
+        FileFormatError: The contents do not match the suffix.
         FileNotFoundError: There is no such file.
     """
     if path.suffix.lower() == ".npz":
         if targets is not None:
             raise OptionError(
-                "targets is only for CSV files; an NPZ file has its answers in y.", "targets"
+                "targets is only for CSV files; an NPZ file has its targets in y.", "targets"
             )
         return _read_npz(path, classes)
     if path.suffix.lower() == ".csv":
@@ -108,16 +108,17 @@ def read_examples(path: Path, targets: Any, *, classes: bool) -> Examples:
 def split_examples(
     examples: Examples, test_fraction: float, seed: int, standardize: bool
 ) -> tuple[Examples, Examples | None]:
-    """Keeps some examples aside.
+    """Holds out some examples for a test.
 
     Args:
-        examples: All of them.
-        test_fraction: Their share, 0 to below 1.
-        seed: Decides which.
-        standardize: Whether to shift and scale inputs by the mean and deviation of the rest.
+        examples: All examples.
+        test_fraction: The fraction to hold out, from 0 to below 1.
+        seed: Decides which are held out.
+        standardize: Whether to shift and scale inputs by the training examples' mean and
+            deviation.
 
     Returns:
-        The examples to learn from, and those kept aside, None if there are none.
+        The training examples, and the held-out ones or None.
 
     Raises:
         OptionError: A number is out of range, or one of the two would be empty.
@@ -128,22 +129,22 @@ def split_examples(
             f"standardize = {show(standardize)} must be true or false.", "standardize"
         )
     count = len(examples.x)
-    kept_aside = round(fraction * count)
-    if kept_aside == count or (fraction > 0 and kept_aside == 0):
+    held_out = round(fraction * count)
+    if held_out == count or (fraction > 0 and held_out == 0):
         raise OptionError(
-            f"test_fraction = {fraction:g} keeps {kept_aside} of {count} examples aside. "
-            "Both parts need at least one.",
+            f"test_fraction = {fraction:g} holds out {held_out} of {count} examples. "
+            "Training and test need at least one each.",
             "test_fraction",
         )
     words = philox(check_whole("split_seed", seed, 0, 0), 0, np.arange(count), Purpose.SPLIT, 0)
     order = np.lexsort((np.arange(count), words[0]))
-    train, test = np.sort(order[kept_aside:]), np.sort(order[:kept_aside])
+    train, test = np.sort(order[held_out:]), np.sort(order[:held_out])
     x = examples.x
     if standardize:
         spread = x[train].std(axis=0)
         x = (x - x[train].mean(axis=0)) / np.where(spread > 0, spread, 1.0)
     learn = replace(examples, x=x[train], y=examples.y[train])
-    return learn, replace(examples, x=x[test], y=examples.y[test]) if kept_aside else None
+    return learn, replace(examples, x=x[test], y=examples.y[test]) if held_out else None
 
 
 def _read_npz(path: Path, classes: bool) -> Examples:
@@ -152,12 +153,14 @@ def _read_npz(path: Path, classes: bool) -> Examples:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
             missing = {"x", "y"} - set(arrays)
             if missing:
-                raise FileFormatError(f"{path}: there is no array {sorted(missing)[0]} in it.")
+                raise FileFormatError(f"{path}: the array {sorted(missing)[0]} is missing.")
             x, y = arrays["x"], arrays["y"]
     except (ValueError, EOFError, zipfile.BadZipFile) as error:
         if isinstance(error, FileFormatError):
             raise
-        raise FileFormatError(f"{path}: it is not an NPZ file of plain arrays: {error}") from error
+        raise FileFormatError(
+            f"{path}: this is not an NPZ file of plain arrays: {error}"
+        ) from error
     return _examples_of(path, x, y, classes)
 
 
@@ -166,9 +169,11 @@ def _read_csv(path: Path, targets: Any, classes: bool) -> Examples:
         with path.open(newline="", encoding="utf-8-sig") as file:
             rows = [row for row in csv.reader(file, strict=True) if row]
     except (csv.Error, UnicodeDecodeError) as error:
-        raise FileFormatError(f"{path}: it is not a CSV file: {error}") from error
+        raise FileFormatError(f"{path}: this is not a CSV file: {error}") from error
     if len(rows) < 2:
-        raise FileFormatError(f"{path}: it needs a line of column names and at least one example.")
+        raise FileFormatError(
+            f"{path}: the file needs a line of column names and at least one example."
+        )
     header, *body = [[cell.strip() for cell in row] for row in rows]
     for number, row in enumerate(body, 2):
         if len(row) != len(header):
@@ -183,7 +188,7 @@ def _read_csv(path: Path, targets: Any, classes: bool) -> Examples:
     if len(header) == 1:
         raise FileFormatError(
             f"{path}: the file has only one column, {show(header[0])}. Expected columns for "
-            "inputs and answers, with commas between them."
+            "inputs and targets, separated by commas."
         )
     if not inputs:
         raise OptionError(f"targets = {show(targets)} leaves no column for the inputs.", "targets")

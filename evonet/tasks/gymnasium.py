@@ -16,30 +16,30 @@ from evonet.tasks.stepwise import Stepwise
 if TYPE_CHECKING:
     from types import ModuleType
 
-# Environments without a limit of their own are cut here.
+# The step limit of environments that have none.
 MOST_STEPS = 1000
 
 
 class GymnasiumWorld:
     """Copies of one Gymnasium environment.
 
-    A Box is flattened, a Discrete observation becomes one input per value. With discrete actions
-    the largest output is the action; with continuous ones -1 to 1 is stretched to the bounds.
+    A Box is flattened; a Discrete observation becomes one input per value. With discrete actions
+    the largest output is the action; with continuous ones -1 to 1 is scaled to the bounds.
 
     Attributes:
-        name: What Gymnasium calls the environment.
+        name: Gymnasium's name of the environment.
         num_inputs: I.
         num_outputs: O.
-        max_steps: The environment's own limit, or 1000.
-        solved: The environment's own threshold, or None.
+        max_steps: The environment's step limit, or 1000.
+        solved: The environment's reward threshold, or None.
     """
 
     def __init__(self, name: str, **options: Any) -> None:
-        """Looks at the environment without keeping it.
+        """Makes the environment once to read its spaces and limits.
 
         Args:
-            name: What Gymnasium calls it.
-            **options: Passed on to it.
+            name: Gymnasium's name of the environment.
+            **options: Passed to the environment.
 
         Raises:
             OptionError: Gymnasium is not installed, or has no such environment, or its spaces
@@ -62,7 +62,7 @@ class GymnasiumWorld:
         example.close()
 
     def reset(self, seeds: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
-        """Begins an episode in each of N copies; see `World`."""
+        """Starts an episode in each of N copies; see `World`."""
         if self._copies is None or self._copies.num_envs != len(seeds):
             self.close()
             self._copies = self._gymnasium.make_vec(
@@ -74,12 +74,12 @@ class GymnasiumWorld:
     def step(
         self, outputs: npt.NDArray[Any]
     ) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]:
-        """Lets networks act; see `World`. Copies that have ended begin again by themselves."""
+        """Lets networks act; see `World`. Copies that have ended restart on their own."""
         seen, reward, terminated, truncated, _ = self._copies.step(self._actions(outputs))
         return self._inputs(seen), reward, terminated | truncated
 
     def close(self) -> None:
-        """Lets go of the copies."""
+        """Closes the copies."""
         if self._copies is not None:
             self._copies.close()
             self._copies = None
@@ -92,7 +92,7 @@ class GymnasiumWorld:
             return math.prod(space.shape)
         raise OptionError(
             f"gym:{self.name} has {what} of type {type(space).__name__}. Allowed: Box, Discrete. "
-            "Wrap the environment, or write a World of your own."
+            "Wrap the environment, or write a custom World."
         )
 
     def _inputs(self, seen: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -129,14 +129,14 @@ def gymnasium_task(
     solved: float | None = None,
     options: dict[str, Any] | None = None,
 ) -> Stepwise:
-    """A Gymnasium environment as a task.
+    """Makes a task of a Gymnasium environment.
 
     Args:
-        environment: What Gymnasium calls it, such as "LunarLander-v3".
-        episodes: How many every genome plays; None for 1.
-        max_steps: None for the environment's own limit.
-        solved: None for the environment's own threshold.
-        options: Passed on to the environment.
+        environment: Gymnasium's name of it, such as "LunarLander-v3".
+        episodes: Episodes per genome; None for 1.
+        max_steps: The step limit; None for the environment's own.
+        solved: The fitness that solves the task; None for the environment's own threshold.
+        options: Passed to the environment.
 
     Raises:
         OptionError: Gymnasium is not installed or has no such environment, or an option is out
@@ -146,7 +146,7 @@ def gymnasium_task(
         options = {}
     if not isinstance(options, Mapping):
         raise OptionError(
-            f"options = {show(options)} must be a table of what the environment takes, such as "
+            f"options = {show(options)} must be a table of the environment's options, such as "
             "{continuous = true}.",
             "options",
         )

@@ -1,4 +1,4 @@
-"""Checks of what a task is made with, be it a Python argument or an entry of [task]."""
+"""Checks of a task's options, whether Python arguments or entries of [task]."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def check_whole(name: str, found: object, least: int, default: int) -> int:
     """Returns a whole number, or the default for None.
 
     Raises:
-        OptionError: It is something else, or too small or large.
+        OptionError: It is not a whole number, or is too small or large.
     """
     if found is None:
         return default
@@ -29,7 +29,7 @@ def check_real(
     """Returns a finite number.
 
     Raises:
-        OptionError: It is something else, or out of range.
+        OptionError: It is not a finite number, or is out of range.
     """
     try:
         return Real(least, most).check(found)
@@ -41,7 +41,7 @@ def check_path(name: str, found: object) -> Path:
     """Returns a path.
 
     Raises:
-        OptionError: It is something else.
+        OptionError: It is not a path.
     """
     if not isinstance(found, (str, Path)):
         raise OptionError(f"{name} = {show(found)} must be the path of a file.", name)

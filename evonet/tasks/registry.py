@@ -1,7 +1,7 @@
-"""The one list of tasks that can be asked for by name.
+"""The one list of tasks that can be made by name.
 
-Registering a task makes it known to configs and to the command line, and has it
-tested on every backend.
+Registering a task makes it available to configs and to the command line, and tests it on every
+backend.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ __all__ = ["TASKS", "RegisteredTask", "make_task", "register", "task_from_config
 
 @dataclass(frozen=True)
 class RegisteredTask:
-    """A task that can be asked for by name.
+    """A task that can be made by name.
 
     Attributes:
-        name: What users write.
-        summary: One line about it.
-        make: Makes the task; its keyword arguments are the options that [task] may have.
+        name: The name that users write.
+        summary: A one-line description.
+        make: Makes the task; its keyword arguments are the options in [task].
     """
 
     name: str
@@ -49,9 +49,9 @@ class RegisteredTask:
 
     @property
     def defaults(self) -> dict[str, object]:
-        """What the options are when they are left out; None for those that then mean nothing.
+        """The default of each option; None for those that have no effect unless given.
 
-        Some depend on others, so a task is made to see them, where one can be made.
+        Some depend on the task, so one is made to read them, where that is possible.
         """
         stated = {n: p.default for n, p in self.options.items() if n not in self.required}
         if self.required or None not in stated.values():
@@ -68,7 +68,7 @@ class RegisteredTask:
 
     @property
     def settings(self) -> Mapping[str, object]:
-        """The settings of a config that have defaults of their own for this task."""
+        """The settings of a config whose defaults this task changes."""
         return TASK_DEFAULTS.get(self.name, {})
 
     @property
@@ -89,14 +89,14 @@ def register(
     """Adds a task to the list.
 
     Args:
-        name: What users write; not with a colon, which marks names that are looked up elsewhere.
-        summary: One line about it.
-        make: Makes the task; its keyword arguments become the options of [task].
-        settings: What configs for this task have where they are silent, such as
+        name: The name that users write, without a colon, which marks names looked up elsewhere.
+        summary: A one-line description.
+        make: Makes the task; its keyword arguments become the options in [task].
+        settings: Defaults for settings that a config leaves out, such as
             {"genome.activation_default": "tanh"}.
 
     Raises:
-        OptionError: The name is taken, or has a colon, or something is not a setting.
+        OptionError: The name is taken or has a colon, or there is no such setting.
     """
     for setting in settings or {}:
         known = all_settings(Config)
@@ -113,7 +113,7 @@ def register(
 
 
 def find_task(name: str) -> RegisteredTask:
-    """Looks a task up: by its name, or as "gym:NAME", "neat:FILE.py:NAME" or "module:Class".
+    """Looks up a task by its name, or as "gym:NAME", "neat:FILE.py:NAME" or "module:Class".
 
     Raises:
         OptionError: There is no such task.
@@ -127,11 +127,11 @@ def find_task(name: str) -> RegisteredTask:
         make = partial(fitness_from_file, what)
         return RegisteredTask(name, "a fitness function for neat-python", make)
     if colon:
-        return RegisteredTask(name, "a task of the user's own", find_class(name))
+        return RegisteredTask(name, "a custom task", find_class(name))
     if name not in TASKS:
         hint = nearest(name, TASKS)
         raise OptionError(
-            f'{show(name)} is not a task. {hint} Others are "gym:NAME" and "module:Class".'
+            f'{show(name)} is not a task. {hint} "gym:NAME" and "module:Class" are also allowed.'
         )
     return TASKS[name]
 
@@ -141,8 +141,8 @@ def make_task(name: str, **options: Any) -> Task:
 
     Args:
         name: A registered name, "gym:NAME" for a Gymnasium environment, or "module:Class" for a
-            task of your own, which is imported.
-        **options: What [task] may have for it.
+            custom task, which is imported.
+        **options: The task's options.
 
     Raises:
         OptionError: There is no such task or option, or an option is out of range.
@@ -154,7 +154,7 @@ def make_task(name: str, **options: Any) -> Task:
 
 
 def _refusals(entry: RegisteredTask, options: Mapping[str, Any]) -> Iterator[OptionError]:
-    """Says which options the task has not, and which of its own are missing."""
+    """Yields an error for each unknown option and for each missing one."""
     allowed = entry.options
     for option in options:
         if option not in allowed:
@@ -170,8 +170,8 @@ def task_from_config(config: Config, source: str = "config") -> Task:
     """Makes the task that a config's [task] table describes.
 
     Args:
-        config: What was read; `[task]` has a name, and options that the task knows.
-        source: What errors call the file.
+        config: A config whose `[task]` has a name and the task's options.
+        source: The name of the file in errors.
 
     Raises:
         ConfigError: There is no such task or option, or options are out of range; lists all
@@ -182,7 +182,9 @@ def task_from_config(config: Config, source: str = "config") -> Task:
     if not isinstance(name, str):
         fault = ConfigFault("task.name", f"task.name = {show(name)} must name a task.")
         if name is None:
-            fault = ConfigFault("task", "[task] has no name. It says what to evolve on.")
+            fault = ConfigFault(
+                "task", '[task] has no name. Add the name of a task, such as "cartpole".'
+            )
         raise ConfigError(source, [fault])
     try:
         entry = find_task(name)
@@ -197,7 +199,7 @@ def task_from_config(config: Config, source: str = "config") -> Task:
 def _make_with_faults(
     entry: RegisteredTask, options: dict[str, Any]
 ) -> tuple[Task | None, list[ConfigFault]]:
-    """Makes a task without the options that it refuses, to find out about all of them."""
+    """Makes a task, leaving out the options that it refuses, so that all faults are found."""
     refusals = list(_refusals(entry, options))
     faults = [_fault(refusal) for refusal in refusals]
     if any(refusal.option is None for refusal in refusals):
@@ -230,7 +232,7 @@ def _plain(options: Mapping[str, Any]) -> dict[str, Any]:
 
 register("xor", "the exclusive or of two bits", xor)
 register("parity", "whether an odd number of bits is set", parity)
-register("regression", "numbers from a table of examples", regression)
-register("classification", "classes from a table of examples", classification)
+register("regression", "predict numbers from a table of examples", regression)
+register("classification", "predict classes from a table of examples", classification)
 for _control in CONTROLS:
     register(_control.name, _control.summary, partial(Control, _control.name))

@@ -1,6 +1,6 @@
 """Tasks that are stepped in Python: one network call per step for the whole population.
 
-For worlds that no kernel knows: Gymnasium environments, and classes of your own over arrays.
+For worlds without a kernel: Gymnasium environments, and custom classes over arrays.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class World(Protocol):
-    """N copies of a small world side by side, as arrays.
+    """N copies of a world side by side, as arrays.
 
     Attributes:
-        num_inputs: I, what a network sees of it.
-        num_outputs: O, what a network does in it.
-        max_steps: Where an episode is cut.
+        num_inputs: I, the size of an observation.
+        num_outputs: O, the size of an action.
+        max_steps: The step limit of an episode.
     """
 
     num_inputs: int
@@ -34,13 +34,13 @@ class World(Protocol):
     max_steps: int
 
     def reset(self, seeds: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
-        """Begins an episode in each copy.
+        """Starts an episode in each copy.
 
         Args:
-            seeds: [N] 0 to 2^31 - 1. Copies with equal seeds begin alike.
+            seeds: [N] 0 to 2^31 - 1. Copies with equal seeds start alike.
 
         Returns:
-            [N, I] what networks see.
+            [N, I] observations.
         """
 
     def step(
@@ -49,10 +49,10 @@ class World(Protocol):
         """Lets networks act.
 
         Args:
-            outputs: [N, O]. In copies whose episode has ended they mean nothing.
+            outputs: [N, O]; ignored in copies whose episode has ended.
 
         Returns:
-            [N, I] what networks see now, [N] rewards, and [N] whether the episode has ended.
+            [N, I] observations, [N] rewards, and [N] whether the episode has ended.
         """
 
 
@@ -60,11 +60,11 @@ class Stepwise(Task):
     """Fitness = mean return over a few episodes in a world that is stepped in Python.
 
     Attributes:
-        world: Where networks act.
+        world: The world in which networks act.
         num_inputs: I.
         num_outputs: O.
-        episodes: How many every genome plays, the same for all.
-        max_steps: Where an episode is cut.
+        episodes: Episodes per genome, the same for all.
+        max_steps: The step limit of an episode.
         fitness_threshold: The fitness that solves the task, or None.
     """
 
@@ -76,12 +76,12 @@ class Stepwise(Task):
         max_steps: int | None = None,
         solved: float | None = None,
     ) -> None:
-        """Takes a world.
+        """Makes a task of a world.
 
         Args:
-            world: Where networks act.
-            episodes: None for 1.
-            max_steps: None for the world's own.
+            world: The world in which networks act.
+            episodes: Episodes per genome; None for 1.
+            max_steps: The step limit; None for the world's own.
             solved: The fitness that solves the task; None for none.
 
         Raises:

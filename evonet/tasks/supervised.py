@@ -1,4 +1,4 @@
-"""Learning from examples: networks are scored by how far their answers are off."""
+"""Learning from examples: networks are scored by the loss of their answers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from evonet.tasks.options import check_path, check_real, check_whole
 if TYPE_CHECKING:
     from evonet.network import Network
 
-# Of a perfect network's fitness in parity: what neat-python's example asks for in XOR, 3.9 of 4.
+# The fraction of a perfect fitness that solves parity: neat-python's XOR example asks for 3.9 of 4.
 SOLVED_SHARE: Final = 0.975
 
 
@@ -25,16 +25,16 @@ class Supervised(Task):
 
     Attributes:
         x: [B, I] samples.
-        y: [B, O] the right answers.
-        best: Fitness of a network without error.
+        y: [B, O] targets.
+        best: The fitness of a network without error.
         loss: "squared", or "cross_entropy" of the softmax of the outputs.
         mean: Whether the loss is per sample.
         num_inputs: I.
         num_outputs: O.
         fitness_threshold: The fitness that solves the task, or None.
-        test: Examples that no fitness depends on, or None.
-        input_names: [I] for people, or empty.
-        output_names: [O] for people, or empty.
+        test: Held-out examples, on which no fitness depends, or None.
+        input_names: [I] names of inputs, or empty.
+        output_names: [O] names of outputs, or empty.
     """
 
     is_native = True
@@ -52,7 +52,7 @@ class Supervised(Task):
         input_names: Sequence[str] = (),
         output_names: Sequence[str] = (),
     ) -> None:
-        """Takes the examples.
+        """Makes a task of examples; the class describes the arguments.
 
         Raises:
             ShapeError: x and y are not two-dimensional or differ in length.
@@ -93,7 +93,7 @@ class Supervised(Task):
         return self.best - (loss / len(self.x) if self.mean else loss)
 
     def test_scores(self, network: Network) -> dict[str, npt.NDArray[np.float64]]:
-        """Scores every genome on the examples that were kept aside.
+        """Scores every genome on the held-out examples.
 
         Args:
             network: P compiled networks.
@@ -102,10 +102,10 @@ class Supervised(Task):
             "loss", the mean over samples, and for classes "accuracy", each [P].
 
         Raises:
-            OptionError: No examples were kept aside.
+            OptionError: There are no held-out examples.
         """
         if self.test is None:
-            raise OptionError("no examples were kept aside. Give the task a test_fraction.")
+            raise OptionError("there are no held-out examples. Give the task a test_fraction.")
         x, y = self.test.x, self.test.y
         scores = {"loss": network.loss(x, y, self.loss) / len(x)}
         if self.loss == "cross_entropy":
@@ -122,15 +122,15 @@ class Supervised(Task):
 
 
 def xor() -> Supervised:
-    """The exclusive or of two inputs; a perfect network scores 4, and 3.9 solves it."""
+    """Makes XOR of two inputs; a perfect network scores 4, and 3.9 solves it."""
     return parity(bits=2)
 
 
 def parity(*, bits: int = 3, solved: float | None = None) -> Supervised:
-    """Whether an odd number of inputs is 1; a perfect network scores 2^bits.
+    """Makes parity: is an odd number of inputs 1? A perfect network scores 2^bits.
 
     Args:
-        bits: How many inputs.
+        bits: The number of inputs.
         solved: The fitness that solves the task; None for 97.5 % of a perfect network's.
 
     Raises:
@@ -156,15 +156,14 @@ def regression(
     standardize: bool = False,
     solved: float | None = None,
 ) -> Supervised:
-    """Numbers from examples; fitness is minus the mean squared error.
+    """Predicts numbers; fitness is minus the mean squared error.
 
     Args:
         data: Path of a CSV file with a header, or of an NPZ file with x and y, or (x, y) arrays.
-        targets: The columns of a CSV that networks should answer; None for the last.
-        test_fraction: The share of examples that are kept aside for `test_scores`.
-        split_seed: Decides which.
-        standardize: Whether inputs, and inputs only, are shifted and scaled to mean 0 and
-            deviation 1.
+        targets: The columns of a CSV file to predict; None for the last.
+        test_fraction: The fraction of examples to hold out for `test_scores`.
+        split_seed: Decides which are held out.
+        standardize: Whether to shift and scale inputs, not targets, to mean 0 and deviation 1.
         solved: The fitness that solves the task; None for none.
 
     Raises:
@@ -186,16 +185,15 @@ def classification(
     standardize: bool = False,
     solved: float | None = None,
 ) -> Supervised:
-    """Classes from examples; fitness is minus the mean cross-entropy of the outputs' softmax.
+    """Predicts classes; fitness is minus the mean cross-entropy of the outputs' softmax.
 
     Args:
         data: Path of a CSV file with a header, or of an NPZ file with x and y, or (x, y) arrays.
             Classes are text or numbers; networks have an output for each, in sorted order.
-        targets: The column of a CSV that holds the class; None for the last.
-        test_fraction: The share of examples that are kept aside for `test_scores`.
-        split_seed: Decides which.
-        standardize: Whether inputs, and inputs only, are shifted and scaled to mean 0 and
-            deviation 1.
+        targets: The column of a CSV file that holds the class; None for the last.
+        test_fraction: The fraction of examples to hold out for `test_scores`.
+        split_seed: Decides which are held out.
+        standardize: Whether to shift and scale inputs, not targets, to mean 0 and deviation 1.
         solved: The fitness that solves the task; None for none.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Tasks of the user's own, named by where they are: "module:Class" or "file.py:Class"."""
+"""Custom tasks, named by where they are: "module:Class" or "file.py:Class"."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ _IMPORTING = ("<frozen importlib", importlib.__file__)
 
 
 def find_class(name: str) -> Callable[..., Task]:
-    """Imports what makes a task: a class or function, whose arguments are the task's options.
+    """Imports a class or function that makes a task; its arguments are the task's options.
 
-    It may make a `Task`, or a `World`; a world's options also have those of `Stepwise`. The
-    current folder is searched too. This runs the module, so a name must come from the user.
+    It may make a `Task`, or a `World`, which also has the options of `Stepwise`. The current
+    folder is searched too. This runs the module, so the name must come from the user.
 
     Args:
         name: "module:Class", with dots in the module as in an import; or "file.py:Class".
 
     Raises:
-        OptionError: There is no such module or name, or it cannot be called, or the module
-            itself fails; says where.
+        OptionError: There is no such module or name, it cannot be called, or the module fails;
+            the message names the line.
     """
     found = load_object(name)
     if not callable(found):
@@ -42,17 +42,17 @@ def find_class(name: str) -> Callable[..., Task]:
 
 
 def load_object(name: str, what: str = "task") -> Any:
-    """Imports something by where it is. This runs the module, so a name must come from the user.
+    """Imports an object. This runs the module, so the name must come from the user.
 
     Args:
         name: "module:name", with dots in the module as in an import; or "file.py:name".
-        what: What messages call it.
+        what: What error messages call it.
 
     Returns:
-        What is there, or None if the module has no such name.
+        The object, or None if the module has no such name.
 
     Raises:
-        OptionError: There is no such module, or it fails; says where.
+        OptionError: There is no such module, or it fails; the message names the line.
     """
     module_name, _, attribute = name.rpartition(":")
     is_file = module_name.endswith(".py")
@@ -60,18 +60,18 @@ def load_object(name: str, what: str = "task") -> Any:
         is_file or all(map(str.isidentifier, module_name.split(".")))
     ):
         raise OptionError(
-            f'{what} {name!r} is not of the form "module:Class", where the module may have dots as '
-            'in an import, or "file.py:Class".'
+            f'{what} {name!r} must have the form "module:Class", with dots in the module as in an '
+            'import, or "file.py:Class".'
         )
     try:
         module = _import_file(Path(module_name)) if is_file else _import(module_name)
-    except Exception as error:  # whatever the user's own code may raise
+    except Exception as error:  # user code may raise anything
         raise OptionError(f"{what} {name!r} cannot be imported: {_where(error)}{error}") from error
     return getattr(module, attribute, None)
 
 
 class _Maker:
-    """Calls a class and sees to it that a task comes out."""
+    """Calls a class and checks that it makes a task."""
 
     def __init__(self, name: str, make: Callable[..., Any]) -> None:
         self._name = name
@@ -91,7 +91,7 @@ class _Maker:
             return Stepwise(made, **stepwise)
         if not is_task(made):
             raise OptionError(
-                f"task {self._name!r} made a {type(made).__name__}, which is no task: "
+                f"task {self._name!r} made a {type(made).__name__}, which is not a task: "
                 "it needs num_inputs, num_outputs and evaluate, or reset, step and max_steps."
             )
         task: Task = made
@@ -99,10 +99,10 @@ class _Maker:
 
 
 def _where(error: Exception) -> str:
-    """Says in which line of the user's an import failed, and with what; "" if it never began."""
+    """Describes the line and the kind of error in which an import failed; "" if unknown."""
     kind = "" if isinstance(error, ImportError) else f"{type(error).__name__}: "
     if isinstance(error, SyntaxError):
-        return kind  # whose own text says where
+        return kind  # its message names the line
     lines = [
         frame
         for frame in traceback.extract_tb(error.__traceback__)
@@ -117,7 +117,7 @@ def _import(module_name: str) -> Any:
 
 
 def _import_file(path: Path) -> Any:
-    """Runs a file as a module of its own; others beside it can be imported by it."""
+    """Runs a file as a module, which may import others beside it."""
     if not path.is_file():
         raise FileNotFoundError(f"there is no file {str(path)!r}")
     spec = importlib.util.spec_from_file_location(path.stem, path)

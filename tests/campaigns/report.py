@@ -1,11 +1,11 @@
-"""Opens reports in a real browser, without a network, and looks whether they work.
+"""Opens reports in a real browser, offline, and checks that they work.
 
     python -m tests.campaigns.report [--keep FOLDER]
     python -m tests.campaigns.report --picture docs/report.png
 
-Evolves a little on tasks of every kind, then lets headless Chromium load each page: no message on
-the console, every chart and drawing has a size and lines of some length, the episode follows its
-slider, the charts answer to the pointer. --keep leaves pages and screenshots for people to look at.
+Evolves briefly on tasks of every kind, then loads each page in headless Chromium: the console is
+empty, every chart and drawing has a size and lines of some length, the episode follows its slider,
+and the charts react to the pointer. --keep leaves pages and screenshots for people to look at.
 --picture only draws the README's picture: the upper part of the report of mountain_car.
 """
 
@@ -25,6 +25,14 @@ from typing import Any
 from evonet.cli.app import main as evonet
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
+# Keeps the browser itself from calling home.
+OFFLINE = (
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-quic",
+)
 RUNS = {
     "cartpole": ["--population", "30", "--generations", "4"],
     "mountain_car": ["--population", "80", "--generations", "12"],
@@ -37,7 +45,7 @@ RUNS = {
 }
 MOST_BYTES = 5_000_000
 
-# Runs in the page once it is loaded, and leaves what it finds behind in the document.
+# Runs in the page once it is loaded, and appends its findings to the document.
 PROBE = """
 <script>
 setTimeout(() => {
@@ -81,7 +89,7 @@ setTimeout(() => {
 </script></body>
 """
 
-# Stops the episode where there is something to see.
+# Stops the episode at a good moment.
 MIDWAY = """
 <script>
 document.getElementById("step").value = document.getElementById("step").max * 0.8;
@@ -95,7 +103,7 @@ def find_browser() -> str:
         path = shutil.which(name)
         if path:
             return path
-    sys.exit(f"There is no browser here. Install one of: {', '.join(BROWSERS)}.")
+    sys.exit(f"No browser was found. Install one of: {', '.join(BROWSERS)}.")
 
 
 def browse(browser: str, page: Path, *options: str) -> subprocess.CompletedProcess[str]:
@@ -108,6 +116,7 @@ def browse(browser: str, page: Path, *options: str) -> subprocess.CompletedProce
                 "--disable-gpu",
                 "--hide-scrollbars",
                 "--host-resolver-rules=MAP * ~NOTFOUND",
+                *OFFLINE,
                 f"--user-data-dir={profile}",
                 "--enable-logging=stderr",
                 "--virtual-time-budget=4000",
@@ -122,7 +131,7 @@ def browse(browser: str, page: Path, *options: str) -> subprocess.CompletedProce
 
 
 def look_at(browser: str, report: Path, width: int) -> list[str]:
-    """Loads a page and lists what is wrong with it."""
+    """Loads a page and returns what is wrong with it."""
     probed = report.with_name("probed.html")
     probed.write_text(report.read_text().replace("</body>", PROBE))
     done = browse(browser, probed, "--dump-dom", f"--window-size={width},1000")
@@ -130,7 +139,7 @@ def look_at(browser: str, report: Path, width: int) -> list[str]:
     faults = re.findall(r".*CONSOLE.*", done.stderr)
     note = re.search(r'<pre id="found">(.*?)</pre>', done.stdout, re.DOTALL)
     if note is None:
-        return [*faults, "the page did not get as far as being looked at"]
+        return [*faults, "the page was not probed"]
     found: dict[str, Any] = json.loads(html.unescape(note[1]))
     names = [chart["name"] for chart in found["charts"]]
     if len(names) != 5:
@@ -143,7 +152,7 @@ def look_at(browser: str, report: Path, width: int) -> list[str]:
         if not chart["dots"] and max(chart["drawn"], default=0) < 100:
             faults.append(f"{chart['name']}: nothing is drawn")
         if not chart["said"].startswith("generation "):
-            faults.append(f"{chart['name']}: it says {chart['said']!r} to the pointer")
+            faults.append(f"{chart['name']}: it shows {chart['said']!r} at the pointer")
     if len(found["networks"]) != 1 or min(found["networks"][0]) < 100 or found["nodes"] < 2:
         faults.append(f"the network is {found['networks']} with {found['nodes']} nodes")
     if found["rows"] < 1:
@@ -163,7 +172,7 @@ def draw_picture(browser: str, picture: Path) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         run = Path(scratch) / "mountain_car-001"
         if evonet(["evolve", "mountain_car", "--quiet", "--out", str(run)]) != 0:
-            sys.exit("mountain_car cannot be evolved on")
+            sys.exit("evolving mountain_car failed")
         report = run / "report.html"
         report.write_text(report.read_text().replace("</body>", f"{MIDWAY}</body>"))
         options = (f"--screenshot={picture.resolve()}", "--window-size=1280,1010")
@@ -172,7 +181,7 @@ def draw_picture(browser: str, picture: Path) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--keep", type=Path, help="where pages and screenshots stay")
+    parser.add_argument("--keep", type=Path, help="where to keep pages and screenshots")
     parser.add_argument("--picture", type=Path, help="where to draw the README's picture")
     arguments = parser.parse_args()
     keep = arguments.keep
@@ -185,7 +194,7 @@ def main() -> None:
         for name, options in RUNS.items():
             run = (keep or Path(scratch)) / name
             if evonet(["evolve", name, "--quiet", "--out", str(run), *options]) != 0:
-                sys.exit(f"{name} cannot be evolved on")
+                sys.exit(f"evolving {name} failed")
             report = run / "report.html"
             faults = [f"{w} wide: {fault}" for w in (1280, 500)
                       for fault in look_at(browser, report, w)]  # fmt: skip

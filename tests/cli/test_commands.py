@@ -309,7 +309,7 @@ def one_line(said: tuple[int, str, str], status: Exit, *words: str) -> None:
             ["command line: --episodes: task.episodes = 0"],
         ),
         (["evolve", "xor", "--threads", "5000"], Exit.ERROR, ["--threads", "between 0 and 4096"]),
-        (["evolve", ":"], Exit.ERROR, ["':' is not of the form"]),
+        (["evolve", ":"], Exit.ERROR, ["':' must have the form"]),
         (["evolve", "folder"], Exit.ERROR, ["the folder of a run", "evonet resume folder"]),
         (["evolve", "xor", "--episodes", "3"], Exit.ERROR, ["episodes is not an option"]),
         (["evolve", "xor", "--seed", "-1"], Exit.ERROR, ["run.seed = -1"]),

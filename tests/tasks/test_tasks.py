@@ -295,7 +295,7 @@ def test_regression_is_minus_the_mean_squared_error() -> None:
     error = ((network(x) - y) ** 2).sum(axis=2).mean(axis=1)
     assert task.evaluate(network, 0) == pytest.approx(-error, rel=1e-5)
     assert task.test is None
-    with pytest.raises(OptionError, match="no examples were kept aside"):
+    with pytest.raises(OptionError, match="no held-out examples"):
         task.test_scores(network)
 
 
@@ -339,7 +339,7 @@ def _population(task: Task) -> Population:
     )
 
 
-def test_examples_kept_aside_are_the_same_for_a_seed_and_no_others() -> None:
+def test_held_out_examples_are_the_same_for_a_seed_and_no_others() -> None:
     x, y = random_examples()
     first, again = (regression(data=(x, y), test_fraction=0.2, split_seed=4) for _ in range(2))
     other = regression(data=(x, y), test_fraction=0.2, split_seed=5)
@@ -425,7 +425,7 @@ def test_faulty_data_options_are_refused(tmp_path: Path) -> None:
     with pytest.raises(FileFormatError, match="not an NPZ file"):
         regression(data=damaged)
     np.savez(tmp_path / "half.npz", x=np.ones((2, 2)))
-    with pytest.raises(FileFormatError, match="no array y"):
+    with pytest.raises(FileFormatError, match="the array y is missing"):
         regression(data=tmp_path / "half.npz")
     np.savez(tmp_path / "objects.npz", x=np.array([None]), y=np.ones(1))
     with pytest.raises(FileFormatError, match="not an NPZ file of plain arrays"):
@@ -518,7 +518,7 @@ def test_a_world_that_gives_wrong_shapes_is_blamed() -> None:
         Stepwise("line")  # type: ignore[arg-type]
 
 
-def test_a_class_of_ones_own_is_a_task_by_its_name() -> None:
+def test_a_custom_class_is_a_task_by_its_name() -> None:
     task = make_task("tests.tasks.test_tasks:Line", far=9.0, episodes=2, solved=1.0)
     assert isinstance(task, Stepwise)
     assert (task.episodes, task.fitness_threshold) == (2, 1.0)
@@ -532,10 +532,10 @@ def test_a_class_of_ones_own_is_a_task_by_its_name() -> None:
         make_task("tests.tasks.test_tasks:Lin")
     with pytest.raises(OptionError, match="cannot be imported"):
         make_task("no_such_module:Line")
-    for name in (":", ":Line", "..tests.tasks.test_tasks:Line", "tests.tasks.test_tasks:", "a b:c"):
-        with pytest.raises(OptionError, match='not of the form "module:Class"'):
+    for name in (":", ":Line", "..test_tasks:Line", "tests.tasks.test_tasks:", "a b:c"):
+        with pytest.raises(OptionError, match='must have the form "module:Class"'):
             make_task(name)
-    with pytest.raises(OptionError, match="made a str, which is no task"):
+    with pytest.raises(OptionError, match="made a str, which is not a task"):
         make_task("tests.tasks.test_tasks:make_nothing")
 
 
