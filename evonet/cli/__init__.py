@@ -1,1 +1,1 @@
-"""The command line. `evonet.cli.app` has the entry point; every command is a module of its own."""
+"""The command line. `evonet.cli.app` is the entry point; each command has a module."""

@@ -1,7 +1,7 @@
 """The entry point: finds a command, runs it, and turns errors into one line and an exit code.
 
-Only click is imported here; a command's module is imported when it is called. So `--help`
-answers at once.
+Only click is imported here; a command's module is imported when it is called. So `--help` is
+fast.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ import click
 from evonet import __version__
 from evonet.errors import EvonetError, did_you_mean
 
-# The module of each command has a `command`.
+# Each command has a module of that name, with a `command`.
 COMMANDS: Final = {
-    "evolve": "Evolve networks on a task, into a folder of their own.",
-    "resume": "Go on with a run that was interrupted, or has more to do.",
-    "report": "Write the page about a run.",
-    "inspect": "Draw a champion, and say how parallel its network is.",
-    "tasks": "List what can be evolved on.",
-    "new": "Write a commented config to begin with.",
-    "bench": "Time it beside others, and beside what this machine can do.",
-    "doctor": "Say what works on this machine.",
+    "evolve": "Evolve networks on a task, and write a run folder.",
+    "resume": "Resume a run that was interrupted, or extend it.",
+    "report": "Write the report of a run.",
+    "inspect": "Draw a champion, and analyse how parallel its network is.",
+    "tasks": "List the tasks to evolve on.",
+    "new": "Write a commented config to start from.",
+    "bench": "Time evonet against others and against this machine's limits.",
+    "doctor": "Report what works on this machine.",
 }
 
 
 class Exit(IntEnum):
-    """What the process ends with.
+    """Exit codes.
 
     Attributes:
-        DONE: All went well, whether or not the task was solved.
-        ERROR: A file, a setting, a task or the machine is at fault; one line says which.
+        DONE: The command succeeded, whether or not the task was solved.
+        ERROR: A file, a setting, a task or the machine is at fault; one line names it.
         USAGE: There is no such command or option.
         INTERRUPTED: Ctrl-C; what was evolved is saved.
     """
@@ -49,10 +49,10 @@ class Exit(IntEnum):
 
 
 class LazyGroup(click.Group):
-    """Knows the names of its commands, and imports one when it is called."""
+    """Lists its commands by name, and imports one when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """All names, in the order in which people need them."""
+        """Returns all names, in the order in which people need them."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
@@ -65,7 +65,7 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Finds the command that the arguments begin with.
+        """Finds the command that the arguments start with.
 
         Raises:
             click.UsageError: There is none of that name.
@@ -84,21 +84,21 @@ class LazyGroup(click.Group):
 @click.command(
     cls=LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Begin with: evonet evolve cartpole",
+    epilog="Start with: evonet evolve cartpole",
 )
 @click.version_option(__version__, prog_name="evonet")
 def app() -> None:
-    """Evolves neural networks of arbitrary topology, a whole population at once."""
+    """Evolve neural networks of any topology, a whole population at once."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs a command.
 
     Args:
-        arguments: What follows the name of the program; None for those of the process.
+        arguments: The arguments after the program's name; None for those of the process.
 
     Returns:
-        What the process should end with, one of `Exit`.
+        The exit code, one of `Exit`.
     """
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning
@@ -118,7 +118,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return _fail(str(error), Exit.ERROR)
         except (KeyboardInterrupt, click.Abort):
             return _fail("interrupted.", Exit.INTERRUPTED)
-        except BrokenPipeError:  # the reader of a pipe, such as head, has gone
+        except BrokenPipeError:  # the reader of a pipe, such as head, has exited
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return Exit.ERROR
         except OSError as error:
@@ -127,7 +127,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def describe(error: OSError) -> str:
-    """Says what the system refused, and where."""
+    """Describes what the system refused, and where."""
     where = f"{os.fsdecode(error.filename)}: " if error.filename is not None else ""
     return f"{where}{error.strerror or error}."
 

@@ -1,4 +1,4 @@
-"""evonet doctor: what works on this machine."""
+"""evonet doctor: reports what works on this machine."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import click
 
 
 @click.command()
-@click.option("--verify-gpu", is_flag=True, help="Compare GPU and processor, bit by bit.")
+@click.option("--verify-gpu", is_flag=True, help="Compare GPU and CPU, bit by bit.")
 def command(verify_gpu: bool) -> int:
-    """Say which backends work on this machine, and what the others lack."""
+    """Report which backends work on this machine, and how to fix the others."""
     doctor = importlib.import_module("evonet.doctor.__main__")
     return int(doctor.main(["--verify-gpu"] if verify_gpu else []))

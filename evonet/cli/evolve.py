@@ -1,4 +1,4 @@
-"""evonet evolve: a task or a config becomes a run."""
+"""evonet evolve: starts a run from a task or a config."""
 
 from __future__ import annotations
 
@@ -14,17 +14,19 @@ from evonet.cli.options import generations, profile, quiet, where_to_run
 @click.option(
     "--config",
     type=click.Path(path_type=Path),
-    help="Where settings come from, such as a config of neat-python's.",
+    help="The config for a task given by name, such as one of neat-python.",
 )
 @click.option("--population", type=int, help="Genomes per generation.")
 @generations
-@click.option("--seed", type=int, help="Fixes all random numbers; equal seeds give equal runs.")
+@click.option(
+    "--seed", type=int, help="The seed of all random numbers; equal seeds give equal runs."
+)
 @where_to_run
 @click.option("--episodes", type=int, help="Episodes per genome, for tasks that have them.")
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
-    help="The folder of this run. [default: runs/TASK-001, -002, ...]",
+    help="The run's folder. [default: runs/TASK-001, -002, ...]",
 )
 @profile
 @quiet
@@ -43,14 +45,15 @@ def command(
 ) -> int:
     """Evolve networks on TASK_OR_TOML until it is solved.
 
-    That is the name of a task (see `evonet tasks`), "gym:NAME" for a Gymnasium environment,
-    "module:Class" or "file.py:Class" for a task of your own, or a config file (see `evonet new`).
+    TASK_OR_TOML is the name of a task (see `evonet tasks`), "gym:NAME" for a Gymnasium
+    environment, "module:Class" or "file.py:Class" for a custom task, or a config file (see
+    `evonet new`).
 
-    With --config and a config of neat-python's, "file.py:NAME" may also be a fitness function or
-    an evaluator as neat-python's users have them; its reporter then says how the run goes.
+    With --config and a config of neat-python, "file.py:NAME" may also be the fitness function or
+    evaluator of a neat-python script; a neat-python reporter then prints the progress.
 
-    The run's folder gets config.toml, metrics.jsonl, checkpoints/, champion.json and report.html.
-    Ctrl-C saves; `evonet resume` goes on.
+    The run folder holds config.toml, metrics.jsonl, checkpoints/, champion.json and report.html.
+    Ctrl-C saves; `evonet resume` continues.
     """
     from evonet.cli.settings import find_settings
     from evonet.cli.watch import Watch
@@ -81,7 +84,7 @@ def command(
         try:
             return start_run(home.path, settings.task, settings.config, watch.callbacks)
         except BaseException as error:
-            if out is None:  # a numbered folder in which nothing came to pass
+            if out is None:  # a numbered folder without a generation
                 home.discard(error)
             raise
 

@@ -1,4 +1,4 @@
-"""evonet inspect: one network, and how parallel it can be."""
+"""evonet inspect: draws a network and analyses how parallel it is."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
     from evonet.report.layout import Layout
     from evonet.runs.champion import Champion
 
-BEFORE: Final = "′"  # behind a value of the step before
+BEFORE: Final = "′"  # marks a value of the step before
 
 
 @click.command()
 @click.argument("champion", metavar="RUN_OR_CHAMPION", type=click.Path(path_type=Path))
-@click.option("--svg", type=click.Path(path_type=Path), help="Also draw it into this SVG file.")
+@click.option("--svg", type=click.Path(path_type=Path), help="Also draw it to this SVG file.")
 def command(champion: Path, svg: Path | None) -> None:
-    """Draw the champion of a run, or one in a file of its own, and analyse its schedule.
+    """Draw the champion of a run, or of a champion file, and analyse its schedule.
 
-    Work is the time of one processor and span that of infinitely many, both in steps of one link
-    or one activation; work / span is the most that processors can gain.
+    Work is the time on one processor and span the time on infinitely many, in steps of one link
+    or one activation each; work / span is the greatest possible speed-up.
     """
     from evonet.errors import RunFolderError
     from evonet.files.atomic import open_atomic
@@ -42,7 +42,7 @@ def command(champion: Path, svg: Path | None) -> None:
         home.check()
         path = home.champion
         if not path.is_file():
-            raise RunFolderError(f"{champion}: no generation is done yet, so it has no champion.")
+            raise RunFolderError(f"{champion}: no generation is done yet, so there is no champion.")
     found = read_champion(path)
     layout = lay_out(found.population, found.dynamics)
     pins = found.population.num_inputs, found.population.num_outputs
@@ -62,7 +62,7 @@ def command(champion: Path, svg: Path | None) -> None:
     if svg is not None:
         with open_atomic(svg) as file:
             file.write(draw_network(layout, names, standalone=True).encode())
-        click.echo(f"\n{svg} is written")
+        click.echo(f"\nWrote {svg}")
 
 
 def _describe(champion: Champion) -> None:
@@ -85,19 +85,19 @@ def _describe(champion: Champion) -> None:
 
 
 def _in_words(dynamics: Dynamics) -> str:
-    """Says how a network with memory works through time."""
+    """Describes how a network with memory works over time."""
     words = [f"{dynamics.kind} network"]
     if dynamics.kind == "recurrent":
         words.append(f"{dynamics.propagation} propagation")
     else:
         words.append(f"steps of {dynamics.time_step:g} {KINDS[dynamics.kind_id].unit}")
     if dynamics.steps > 1:
-        words.append(f"{dynamics.steps} steps for one input")
+        words.append(f"{dynamics.steps} steps per input")
     return ", ".join(words)
 
 
 def _list_nodes(layout: Layout, names: dict[int, str]) -> None:
-    """Says what every node computes, level by level."""
+    """Prints what every node computes, level by level."""
     label = [names.get(spot.key, f"node {spot.key}") for spot in layout.spots]
     for position, spot in enumerate(layout.spots):
         if spot.level == 0:
@@ -112,7 +112,7 @@ def _list_nodes(layout: Layout, names: dict[int, str]) -> None:
 
 
 def _list_functions(champion: Champion) -> None:
-    """Says what functions of one's own compute."""
+    """Prints the expressions of custom functions."""
     from evonet.functions.registry import ACTIVATION_TABLE, AGGREGATION_TABLE
 
     population = champion.population
@@ -136,6 +136,6 @@ def _analyse(champion: Champion, names: dict[int, str]) -> None:
     )
     click.echo(f"work {work}, span {span}, parallelism {float(analysis.parallelism[0]):.2f}")
     depth = counted(int(analysis.depth[0]), "level")
-    click.echo(f"nodes on each of {depth}: {widths}")
+    click.echo(f"{depth}, nodes on each: {widths}")
     click.echo(f"critical path: {path}")
-    click.echo(f"steps that suffice (Brent's bound): {bounds} processors")
+    click.echo(f"at most this many steps (Brent's bound): {bounds} processors")

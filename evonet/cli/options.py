@@ -12,17 +12,19 @@ Decorated = Callable[..., Any]
 BACKENDS = ("auto", "cuda", "cpu", "reference")
 
 generations = click.option(
-    "--generations", type=int, help="The most generations, those before a resumption included."
+    "--generations", type=int, help="The maximum number of generations in total."
 )
-profile = click.option("--profile", is_flag=True, help="Say in the end where the time went.")
-quiet = click.option("--quiet", "-q", is_flag=True, help="Say nothing unless something goes wrong.")
+profile = click.option("--profile", is_flag=True, help="Print where the time went.")
+quiet = click.option(
+    "--quiet", "-q", is_flag=True, help="Print nothing unless something goes wrong."
+)
 
 
 def where_to_run(command: Decorated) -> Decorated:
     """Adds --backend and --threads."""
-    command = click.option("--threads", type=int, help="CPU threads; 0 takes all.")(command)
+    command = click.option("--threads", type=int, help="CPU threads; 0 uses all.")(command)
     return click.option(
         "--backend",
         type=click.Choice(BACKENDS),
-        help="Where networks run; auto takes the fastest that works.",
+        help="Where networks run; auto uses the fastest that works.",
     )(command)

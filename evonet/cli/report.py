@@ -1,4 +1,4 @@
-"""evonet report: the page about a run."""
+"""evonet report: writes the page about a run."""
 
 from __future__ import annotations
 
@@ -12,12 +12,11 @@ import click
 def command(run: Path) -> None:
     """Write report.html for the run in the folder RUN.
 
-    `evonet evolve` does that at the end by itself; this is for runs that still go on, or were
-    interrupted.
+    `evonet evolve` does so at the end; use this for a run that is still going or was interrupted.
     """
     from evonet.report import write_report
     from evonet.runs import RunFolder
 
     home = RunFolder(run)
     write_report(home)
-    click.echo(f"{home.report} is written")
+    click.echo(f"Wrote {home.report}")

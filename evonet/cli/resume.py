@@ -1,4 +1,4 @@
-"""evonet resume: a run goes on from its last checkpoint."""
+"""evonet resume: continues a run from its last checkpoint."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from evonet.cli.options import generations, profile, quiet, where_to_run
 @click.argument("run", type=click.Path(path_type=Path))
 @generations
 @where_to_run
-@click.option("--fork", is_flag=True, help="Go on although config.toml was changed, on purpose.")
+@click.option("--fork", is_flag=True, help="Resume although config.toml has changed.")
 @profile
 @quiet
 def command(
@@ -25,11 +25,11 @@ def command(
     profile: bool,
     quiet: bool,
 ) -> int:
-    """Go on with the run in the folder RUN.
+    """Resume the run in the folder RUN.
 
     It ends with the same champion, bit for bit, as a run that was never interrupted. Settings come
-    from RUN/config.toml. Those in [run] may be changed freely; any other change alters what
-    evolves from here on, and needs --fork.
+    from RUN/config.toml. Those in [run] may change freely; any other change affects what evolves
+    from here on, and needs --fork.
     """
     from evonet.cli.settings import change
     from evonet.cli.watch import Watch

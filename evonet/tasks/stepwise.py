@@ -104,13 +104,13 @@ class Stepwise(Task):
 
         Args:
             network: P compiled networks.
-            seed: Decides how episodes begin.
+            seed: Decides how episodes start.
 
         Returns:
             [P] fitness.
 
         Raises:
-            ShapeError: The world gives arrays of the wrong shape.
+            ShapeError: The world returns arrays of the wrong shape.
         """
         total = self.returns(network, seed, 0, self.episodes)
         fitness = np.zeros(len(total))
@@ -152,7 +152,7 @@ def _check(method: str, found: npt.ArrayLike, shape: tuple[int, ...]) -> npt.NDA
     array = np.asarray(found)
     if array.shape != shape:
         raise ShapeError(
-            f"{method}() of the world must give an array of shape {list(shape)}, "
+            f"{method}() of the world must return an array of shape {list(shape)}, "
             f"found {list(array.shape)}."
         )
     return array

@@ -41,6 +41,8 @@ RUNS = {
     "acrobot": ["--population", "20", "--generations", "1"],
     "single_pole": ["--population", "20", "--generations", "3"],
     "double_pole": ["--population", "60", "--generations", "15"],
+    "copy": ["--population", "60", "--generations", "5"],
+    "t_maze": ["--population", "60", "--generations", "5"],
     "xor": ["--population", "100", "--generations", "500"],
 }
 MOST_BYTES = 5_000_000

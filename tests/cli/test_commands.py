@@ -274,7 +274,7 @@ def test_report_can_be_written_again(evonet: CommandLine) -> None:
     evonet("evolve", "xor", "--generations", 2, "--quiet", "--out", "run")
     page = Path("run/report.html").read_bytes()
     Path("run/report.html").unlink()
-    assert evonet("report", "run").out == f"{Path('run/report.html')} is written\n"
+    assert evonet("report", "run").out == f"Wrote {Path('run/report.html')}\n"
     assert Path("run/report.html").read_bytes() == page
 
 
@@ -385,7 +385,7 @@ def test_one_is_not_many(evonet: CommandLine) -> None:
     assert "after 1 generation:" in said
     said = evonet("inspect", "run").out
     assert "1 output, 0 hidden nodes, 2 connections" in said
-    assert "nodes on each of 1 level:" in said
+    assert "1 level, nodes on each:" in said
 
 
 def test_a_folder_with_a_run_is_left_alone(evonet: CommandLine, tmp_path: Path) -> None:
