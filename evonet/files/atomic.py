@@ -1,4 +1,4 @@
-"""Writes a file so that it is there whole or not at all, whatever fails meanwhile."""
+"""Writes a file completely or not at all, whatever fails in between."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from typing import BinaryIO
 def open_atomic(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """Opens a file for writing that replaces `path` when the block ends without an error.
 
-    The bytes go to a temporary file in the same folder, reach the disk, and only then take the
-    name. After an error the temporary file is gone and the old file, if any, is untouched.
+    The bytes go to a temporary file in the same folder, which is flushed to disk and only then
+    renamed. After an error it is deleted, and the old file, if any, is unchanged.
 
     Args:
-        path: The file to replace or create; of a symbolic link the file that it points to.
+        path: The file to replace or create; for a symbolic link, the file it points to.
 
     Yields:
         A binary file to write to.
 
     Raises:
-        OSError: The disk or the folder does not take it; names `path`, not the temporary file.
+        OSError: It cannot be written; the error names `path`, not the temporary file.
     """
     target = Path(os.path.realpath(path))
     temporary = target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}.tmp")
-    # Not tempfile: it would make the file unreadable for others, whatever the umask says.
+    # Not tempfile: it ignores the umask and makes the file unreadable for others.
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     try:
         descriptor = os.open(temporary, flags, 0o666)
@@ -52,7 +52,7 @@ def open_atomic(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Makes a new name in a folder survive a power failure, where the system can do that."""
+    """Makes a rename survive a power failure, where the system supports that."""
     if os.name == "nt":
         return
     descriptor = os.open(folder, os.O_RDONLY)

@@ -1,4 +1,4 @@
-"""A file of JSON lines about generations that goes on where a resumed run does."""
+"""A file of JSON lines, one or more per generation, that a resumed run continues."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from typing import Any, TextIO
 class GenerationLines:
     """One JSON object per line, each with its generation, in ascending order.
 
-    A run that is killed may leave lines of generations that no checkpoint knows, and half a line
-    at the end. So whoever goes on says where, and the file is cut there first.
+    A run that is killed may leave lines of generations after its last checkpoint, and half a line
+    at the end. So a resumed run gives its first generation, and the file is truncated there.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         """Opens nothing yet.
 
         Args:
-            path: The file; made, with its folder, once there is something to write.
+            path: The file; created, with its folder, by `begin`.
         """
         self._path = Path(path)
         self._file: TextIO | None = None
 
     def begin(self, generation: int) -> None:
-        """Drops the lines from a generation on, once; later calls change nothing.
+        """Opens the file and removes lines from a generation on; later calls do nothing.
 
         Args:
-            generation: The first that lines will be about; 0 begins a fresh file.
+            generation: The first generation to be written; 0 starts a new file.
 
         Raises:
-            OSError: The disk or the folder does not take it.
+            OSError: The file cannot be written.
         """
         if self._file is None:
             self._path.parent.mkdir(parents=True, exist_ok=True)
@@ -40,13 +40,13 @@ class GenerationLines:
             self._file = open(self._path, "a", encoding="utf-8", newline="\n")  # noqa: SIM115
 
     def write(self, line: Mapping[str, Any]) -> None:
-        """Adds a line that other programs see at once; call `begin` before.
+        """Appends a line and flushes it; call `begin` first.
 
         Args:
-            line: Has a "generation".
+            line: An object with a "generation".
 
         Raises:
-            OSError: The disk does not take it.
+            OSError: The file cannot be written.
         """
         assert self._file is not None
         self._file.write(json.dumps(line, allow_nan=False) + "\n")
@@ -59,7 +59,7 @@ class GenerationLines:
             file.close()
 
     def _cut(self, generation: int) -> None:
-        """Ends the file before the first line of a generation, or before a line cut short."""
+        """Truncates the file before a generation's first line or an incomplete line."""
         if generation == 0 or not self._path.exists():
             self._path.write_bytes(b"")
             return

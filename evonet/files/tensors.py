@@ -1,11 +1,11 @@
-"""Named arrays plus some settings in one checksummed safetensors file.
+"""Named arrays and settings in one checksummed safetensors file.
 
-The header holds one text, `evonet`: a JSON object with the format's name and version, the
-settings, and a SHA-256 over all of that and every array. (One text, because safetensors writes
-several of them in random order, and equal contents should give equal files.)
+The metadata has one entry, `evonet`: a JSON object with the format's name and version, the
+settings, and a SHA-256 of all that and every array. (One entry, because safetensors writes several
+in random order, and equal contents should give equal files.)
 
-Reading executes nothing and believes nothing: whatever is not exactly what writing produces is
-a `FileFormatError`.
+Reading executes nothing and trusts nothing: anything that `write_tensors` would not write is a
+`FileFormatError`.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ def write_tensors(
 
     Args:
         path: The file to replace or create.
-        format: Name of the format, such as "evonet.population".
-        version: Version of the format.
-        settings: Anything that JSON can hold, by name.
+        format: The name of the format, such as "evonet.population".
+        version: The version of the format.
+        settings: JSON values by name.
         tensors: Contiguous arrays of a type in `TYPES`, by name.
 
     Raises:
-        OSError: The disk or the folder does not take it.
+        OSError: The file cannot be written.
     """
     from safetensors.numpy import save
 
@@ -77,9 +77,9 @@ def read_tensors(
         path: The file to read.
         format: The format that the file must have.
         version: The newest version that the caller understands.
-        names: The arrays that the file must hold, and no others.
-        prefix: What the names of further arrays start with, of which there may be any.
-        check: Raises if the settings say that the arrays will be others.
+        names: The arrays that the file must hold, no more and no fewer.
+        prefix: The start of the names of further arrays, of which there may be any; None for none.
+        check: Raises if the settings do not match the arrays that the caller expects.
 
     Returns:
         The settings, with "version" among them, and the arrays.
@@ -94,19 +94,21 @@ def read_tensors(
     facts = _read_facts(data, where)
     if facts.get("format") != format:
         raise FileFormatError(
-            f'{where}: holds {json.dumps(facts.get("format"))}. Expected "{format}".'
+            f'{where}: the format is {json.dumps(facts.get("format"))}. Expected "{format}".'
         )
     found = facts.get("version")
     if type(found) is not int or found < 1:
-        raise FileFormatError(f"{where}: has version {found!r}. Expected 1 to {version}.")
+        raise FileFormatError(f"{where}: the version is {found!r}. Expected 1 to {version}.")
     if found > version:
         raise FileFormatError(
-            f"{where}: has version {found}, from a newer evonet. This one reads up to version "
+            f"{where}: version {found} is from a newer evonet. This one reads versions up to "
             f"{version}. Update evonet."
         )
     tensors = _read_arrays(data, where)
     if facts.pop("sha256", None) != _checksum(facts, tensors):
-        raise FileFormatError(f"{where}: is damaged. Its contents do not match its checksum.")
+        raise FileFormatError(
+            f"{where}: the file is damaged. Its contents do not match its checksum."
+        )
     if check is not None:
         check(facts)
     found_names = {name for name in tensors if prefix is None or not name.startswith(prefix)}
@@ -118,23 +120,25 @@ def _read_facts(data: bytes, where: str) -> dict[str, Any]:
     """Parses the header down to evonet's own JSON object."""
     header = data[8 : 8 + int.from_bytes(data[:8], "little")]
     if len(header) < 2 or not header.startswith(b"{"):
-        raise FileFormatError(f"{where}: is not a safetensors file, or is cut short.")
+        raise FileFormatError(f"{where}: this is not a safetensors file, or it is truncated.")
     parsed = _parse(header, where)
     metadata = parsed.get("__metadata__")
     if not isinstance(metadata, dict) or not isinstance(metadata.get(METADATA_KEY), str):
-        raise FileFormatError(f"{where}: is a safetensors file, but not one of evonet.")
+        raise FileFormatError(f"{where}: this safetensors file was not written by evonet.")
     return _parse(metadata[METADATA_KEY].encode(errors="replace"), where)
 
 
 def _parse(text: bytes, where: str) -> dict[str, Any]:
-    """Parses a JSON object that was written compactly, with nothing but spaces behind."""
+    """Parses a JSON object that was written compactly and may be padded with spaces."""
     try:
         parsed = json.loads(text)
         if isinstance(parsed, dict) and _compact(parsed).encode() == text.rstrip(b" "):
             return parsed
     except (ValueError, RecursionError):
         pass
-    raise FileFormatError(f"{where}: is damaged. Its header is not the JSON that was written.")
+    raise FileFormatError(
+        f"{where}: the file is damaged. Its header is not the JSON that was written."
+    )
 
 
 def _read_arrays(data: bytes, where: str) -> dict[str, NDArray[Any]]:
@@ -143,7 +147,7 @@ def _read_arrays(data: bytes, where: str) -> dict[str, NDArray[Any]]:
     try:
         views = deserialize(data)  # type: ignore[no-untyped-call]
     except SafetensorError as error:
-        raise FileFormatError(f"{where}: is damaged or cut short ({error}).") from None
+        raise FileFormatError(f"{where}: the file is damaged or truncated ({error}).") from None
     arrays: dict[str, NDArray[Any]] = {}
     for name, view in views:
         if view["dtype"] not in TYPES:
@@ -154,7 +158,7 @@ def _read_arrays(data: bytes, where: str) -> dict[str, NDArray[Any]]:
         kind = np.dtype(TYPES[view["dtype"]]).newbyteorder("<")
         flat = np.frombuffer(view["data"], kind)
         if kind == np.bool_ and flat.view(np.uint8).max(initial=0) > 1:
-            raise FileFormatError(f"{where}: tensor {name} has entries other than true and false.")
+            raise FileFormatError(f"{where}: tensor {name} has values other than true and false.")
         arrays[name] = flat.astype(kind.newbyteorder("=")).reshape(view["shape"])
     return arrays
 
@@ -169,7 +173,7 @@ def _check_names(found: set[str], expected: set[str], where: str) -> None:
 
 
 def _checksum(facts: Mapping[str, Any], tensors: Mapping[str, NDArray[Any]]) -> str:
-    """Hashes everything a file holds, in an order that does not depend on the file."""
+    """Hashes the contents in an order that does not depend on the file."""
     digest = hashlib.sha256(_compact(dict(sorted(facts.items()))).encode())
     for name in sorted(tensors):
         array = tensors[name]

@@ -151,14 +151,14 @@ def test_a_file_with_any_byte_changed_is_refused(flip: int, tmp_path: Path) -> N
 )
 def test_a_file_of_another_kind_is_refused(data: bytes, tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(data)
-    refused(tmp_path / "a", "is not a safetensors file|is damaged|not one of evonet")
+    refused(tmp_path / "a", "is not a safetensors file|is damaged|not written by evonet")
 
 
 def test_a_safetensors_file_of_somebody_else_is_refused(tmp_path: Path) -> None:
     from safetensors.numpy import save_file
 
     save_file({"weight": np.zeros(3)}, tmp_path / "a", {"format": "pt"})
-    refused(tmp_path / "a", "is a safetensors file, but not one of evonet")
+    refused(tmp_path / "a", "this safetensors file was not written by evonet")
 
 
 # Whole files with the wrong contents and a right checksum.
@@ -166,18 +166,18 @@ def test_a_safetensors_file_of_somebody_else_is_refused(tmp_path: Path) -> None:
 
 def test_another_format_is_refused(tmp_path: Path) -> None:
     write_tensors(tmp_path / "a", "evonet.checkpoint", 1, *contents(small()))
-    refused(tmp_path / "a", 'holds "evonet.checkpoint". Expected "evonet.population"')
+    refused(tmp_path / "a", 'the format is "evonet.checkpoint". Expected "evonet.population"')
 
 
 def test_a_newer_version_is_refused(tmp_path: Path) -> None:
     write_tensors(tmp_path / "a", FORMAT, VERSION + 1, *contents(small()))
-    refused(tmp_path / "a", "has version 2, from a newer evonet. This one reads up to version 1")
+    refused(tmp_path / "a", "version 2 is from a newer evonet. This one reads versions up to 1")
 
 
 @pytest.mark.parametrize("version", [0, -1, True, "1", None, 1.0])
 def test_a_strange_version_is_refused(version: Any, tmp_path: Path) -> None:
     write_tensors(tmp_path / "a", FORMAT, version, *contents(small()))
-    refused(tmp_path / "a", "has version .*. Expected 1 to 1.")
+    refused(tmp_path / "a", "the version is .*. Expected 1 to 1.")
 
 
 @pytest.mark.parametrize("name", list(ARRAYS))
@@ -241,7 +241,7 @@ def test_genes_that_make_no_sense_are_named(
 def test_a_truth_value_that_is_neither_true_nor_false_is_refused(tmp_path: Path) -> None:
     described, tensors = contents(small())
     tensors["enabled"] = np.array([1, 2], np.uint8).view(np.bool_)
-    refused(write(tmp_path / "a", described, tensors), "enabled has entries other than true and f")
+    refused(write(tmp_path / "a", described, tensors), "enabled has values other than true and f")
 
 
 @pytest.mark.parametrize(

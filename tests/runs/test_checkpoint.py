@@ -359,7 +359,7 @@ def test_flipped_bits_and_broken_sectors_are_refused(tmp_path: Path) -> None:
 
 def test_a_population_is_no_checkpoint(tmp_path: Path) -> None:
     small(1).state.population.save(tmp_path / "a")
-    with pytest.raises(CheckpointError, match=r'holds "evonet.population". Expected'):
+    with pytest.raises(CheckpointError, match=r'the format is "evonet.population". Expected'):
         load_checkpoint(tmp_path / "a", algorithm=NEAT)
 
 
@@ -374,7 +374,7 @@ def refused(path: Path, version: int, settings: Any, tensors: Any, message: str)
 
 
 def test_a_newer_version_is_refused(tmp_path: Path) -> None:
-    refused(tmp_path / "a", VERSION + 1, *pack(small()), "has version 2, from a newer evonet")
+    refused(tmp_path / "a", VERSION + 1, *pack(small()), "version 2 is from a newer evonet")
 
 
 @pytest.mark.parametrize(
