@@ -1,1 +1,1 @@
-"""The reference: the whole oracle in plain NumPy, slow and readable."""
+"""The reference backend: all computations in plain NumPy, slow and readable, as a test oracle."""

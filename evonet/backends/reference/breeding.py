@@ -1,8 +1,8 @@
-"""One child from two parents, told readably: the twin of `kernels/genetics/breeding.h`.
+"""Breeds one child from two parents: the NumPy twin of `kernels/genetics/breeding.h`.
 
-A child is bred in four steps: it inherits, its structure changes, its genes mutate, and what is
-new in it gets numbers. Until the last step a new node has the key PENDING, and new connections
-are those with the innovation PENDING, at the end.
+A child is bred in four steps: it inherits, its structure changes, its genes mutate, and its new
+genes get numbers. Until the last step a new node has the key PENDING; new connections have the
+innovation PENDING and are at the end.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ PENDING: Final = 2**62 + 1
 
 @dataclass
 class Child:
-    """A child and the structural mutations that still need numbers.
+    """A child and its structural mutations that still need numbers.
 
     Attributes:
-        genes: What it has so far.
+        genes: Its genes so far.
         split: Innovation of the connection that its new node splits.
-        added: Ends of the connection that was added, and perhaps deleted again.
+        added: Source and target of the connection that was added, and perhaps deleted again.
     """
 
     genes: Genes
@@ -47,13 +47,13 @@ class Child:
 
 @dataclass
 class Registry:
-    """Hands out numbers, equal ones for equal mutations of a generation.
+    """Assigns numbers; equal mutations in a generation get equal ones.
 
     Attributes:
         next_node_key: The next node's key.
-        next_innovation: The next connection's number.
-        splits: For each connection that was split: the node, the innovations before and behind it.
-        added: The innovation of each connection that was added.
+        next_innovation: The next connection's innovation.
+        splits: For each split connection, the new node and the innovations into and out of it.
+        added: The innovation of each added connection.
     """
 
     next_node_key: int
@@ -62,7 +62,7 @@ class Registry:
     added: dict[tuple[int, int], int] = field(default_factory=dict)
 
     def number(self, child: Child) -> None:
-        """Replaces all that is pending in a child, and sorts its connections again."""
+        """Replaces all PENDING numbers in a child, and sorts its connections again."""
         c = child.genes
         node = before = behind = -1
         if child.split is not None:
@@ -94,8 +94,8 @@ class Registry:
 def inherit(fitter: Genes, other: Genes, draws: Draws) -> None:
     """Turns the fitter parent into the child.
 
-    It has all genes of the fitter parent; where the other has one too, each attribute comes from
-    either. A connection that is off in one of them is off in the child three times in four.
+    The child has all genes of the fitter parent; where the other has one too, each attribute comes
+    from either. A connection that one parent has disabled is disabled in 3 of 4 children.
     """
     i, j = matching(fitter.innovation, other.innovation)
     same = (fitter.source[i] == other.source[j]) & (fitter.target[i] == other.target[j])
@@ -115,7 +115,7 @@ def inherit(fitter: Genes, other: Genes, draws: Draws) -> None:
 
 
 def matching(a: Int64Array, b: Int64Array) -> tuple[Int64Array, Int64Array]:
-    """Positions of equal numbers in two ascending arrays."""
+    """Returns the positions of equal numbers in two ascending arrays."""
     _, i, j = np.intersect1d(a, b, assume_unique=True, return_indices=True)
     return i, j
 
@@ -148,7 +148,7 @@ def mutate_structure(
 
 
 def add_node(child: Child, rules: Rules, which: Words, draws: Draws) -> None:
-    """Splits a connection by a node that starts as neutral as it can."""
+    """Splits a connection by a node that changes its effect as little as possible."""
     c = child.genes
     split = int(choose(which, len(c.innovation)))
     add_new_nodes(c, [PENDING], rules, Purpose.NEW_NODE, draws)
@@ -160,7 +160,7 @@ def add_node(child: Child, rules: Rules, which: Words, draws: Draws) -> None:
 
 
 def add_new_nodes(c: Genes, keys: list[int], rules: Rules, purpose: Purpose, draws: Draws) -> None:
-    """Appends nodes with first values; two draws for each."""
+    """Appends nodes with initial values; two draws for each."""
     r, s = draws.several(purpose, len(keys), 2)
     dtype = c.bias.dtype
     c.append(
@@ -174,7 +174,7 @@ def add_new_nodes(c: Genes, keys: list[int], rules: Rules, purpose: Purpose, dra
 
 
 def append_connection(c: Genes, source: int, target: int, weight: float, enabled: bool) -> None:
-    """Adds a connection that has no number yet."""
+    """Appends a connection without an innovation number."""
     c.append(
         innovation=PENDING, source=source, target=target, weight=weight, enabled=enabled, rank=0
     )
@@ -219,7 +219,7 @@ def add_connection(
 
 
 def closes_cycle(c: Genes, source: int, target: int) -> bool:
-    """Whether source can be reached from target, over all connections, disabled ones too."""
+    """Returns whether source can be reached from target, also over disabled connections."""
     seen, waiting = {target}, [target]
     while waiting:
         readers = set(c.target[c.source == waiting.pop()].tolist()) - seen

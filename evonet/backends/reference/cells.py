@@ -20,13 +20,13 @@ def settle(
     state: npt.NDArray[Any],
     cell: npt.NDArray[Any],
 ) -> None:
-    """Lets every cell take in its node's value.
+    """Updates every cell with its node's value.
 
     Args:
-        dynamics: Which kind of cell.
-        value: [n, B] what the nodes have computed; becomes what they give.
-        state: [C, n, B] what they remember; changes.
-        cell: [n, c] their parameters.
+        dynamics: The kind of cell.
+        value: [n, B] what the nodes computed; replaced by what they output.
+        state: [C, n, B] what the nodes remember; updated.
+        cell: [n, c] the cells' parameters.
     """
     with np.errstate(all="ignore"):
         if dynamics.kind == "ctrnn":

@@ -1,7 +1,6 @@
 """The NumPy twin of `kernels/control/`: the same operations in the same order.
 
-States, inputs and outputs have a column per episode. The headers say where the
-formulas come from.
+States, inputs and outputs have a column per episode. The headers name the sources of the formulas.
 """
 
 from __future__ import annotations
@@ -19,12 +18,12 @@ Flags = NDArray[np.bool_]
 
 
 class Step(NamedTuple):
-    """What a step gives.
+    """The result of a step.
 
     Attributes:
         state: [S, E] the states after it.
-        reward: [E].
-        ended: [E] whether the episode is over.
+        reward: [E] the rewards.
+        ended: [E] whether the episode has ended.
     """
 
     state: FloatArray
@@ -33,16 +32,16 @@ class Step(NamedTuple):
 
 
 def reset(name: str, seed: int, episodes: NDArray[Any], dtype: np.dtype[Any]) -> FloatArray:
-    """The first states of episodes.
+    """Returns the initial states of episodes.
 
     Args:
-        name: Of the control task.
-        seed: 0 to 2^64 - 1.
-        episodes: [E] their numbers.
+        name: The name of the control task.
+        seed: The seed, 0 to 2^64 - 1.
+        episodes: [E] the numbers of the episodes.
         dtype: float32 or float64.
 
     Returns:
-        [S, E].
+        [S, E] states.
     """
     words = philox(seed, 0, np.asarray(episodes, np.uint64), Purpose.EPISODE, 0)
     drawn = uniform(words).astype(dtype)
@@ -50,12 +49,12 @@ def reset(name: str, seed: int, episodes: NDArray[Any], dtype: np.dtype[Any]) ->
 
 
 def observe(name: str, state: FloatArray) -> FloatArray:
-    """What networks see [I, E] of states [S, E]."""
+    """Returns the observations [I, E] of states [S, E]."""
     return _OBSERVE[name](state)
 
 
 def step(name: str, state: FloatArray, output: FloatArray) -> Step:
-    """Lets outputs [O, E] act on states [S, E]."""
+    """Applies outputs [O, E] to states [S, E]."""
     with np.errstate(all="ignore"):
         return _STEP[name](state, output)
 
@@ -74,7 +73,7 @@ def _largest(output: FloatArray) -> FloatArray:
 
 
 def _between(x: FloatArray, low: float, high: float) -> FloatArray:
-    """Python's min and max: a NaN becomes the upper limit."""
+    """Clips as Python's min and max do: a NaN becomes the upper limit."""
     real = x.dtype.type
     x = np.where(x < real(high), x, real(high))
     held: FloatArray = np.where(x > real(low), x, real(low))

@@ -1,4 +1,4 @@
-"""The NumPy twin of `kernels/numerics/expression.h`, and how it runs the steps of expressions."""
+"""Runs the steps of expressions: the NumPy twin of `kernels/numerics/expression.h`."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def activate_expression(steps: Steps, x: FloatArray) -> FloatArray:
     """Computes an activation for every element.
 
     Args:
-        steps: What it consists of.
+        steps: The steps of the activation.
         x: Float32 or float64, of any shape but ().
     """
     values: dict[int, Any] = {}
@@ -58,14 +58,14 @@ def activate_expression(steps: Steps, x: FloatArray) -> FloatArray:
 
 
 def aggregate_expression(steps: Steps, products: FloatArray) -> FloatArray:
-    """Joins links, at least one.
+    """Computes an aggregation over at least one link.
 
     Args:
-        steps: What the aggregation consists of.
-        products: Weight times value of every link, [n, B].
+        steps: The steps of the aggregation.
+        products: [n, B] weight times value of every link.
 
     Returns:
-        [B].
+        [B] results.
     """
     values: dict[int, Any] = {}
     shape = products.shape[1:]

@@ -2,7 +2,7 @@
 
 Every function repeats `kernels/nodes/activations.h` and `kernels/nodes/aggregations.h`
 operation by operation, in the same order, so that both give equal bits; the
-headers say why a formula looks as it does.
+headers explain the formulas.
 """
 
 from __future__ import annotations
@@ -65,26 +65,26 @@ def activate(activation_id: int, z: FloatArray) -> FloatArray:
 
 
 def aggregate(aggregation_id: int, weights: FloatArray, values: FloatArray) -> FloatArray:
-    """Joins the weighted inputs of one node, in link order.
+    """Combines the weighted inputs of one node, in link order.
 
     Args:
         aggregation_id: A position in `evonet.functions.registry.AGGREGATION_TABLE`.
-        weights: One per link, [n].
-        values: What each link's source holds, [n, B].
+        weights: [n] weights, one per link.
+        values: [n, B] values of the links' sources.
 
     Returns:
-        One number per sample, [B]. The bits of a NaN are unspecified, because every
-        activation settles them.
+        [B] one number per sample. The bits of a NaN are unspecified, because every activation
+        makes them canonical.
 
     Raises:
         IndexError: There is no such aggregation.
     """
-    name, _, own = AGGREGATION_TABLE[aggregation_id]
+    name, _, custom = AGGREGATION_TABLE[aggregation_id]
     if len(weights) == 0:
         return np.full(values.shape[1], 1 if name == "product" else 0, values.dtype)
     with np.errstate(all="ignore"):
-        if own is not None:
-            return aggregate_expression(own.steps, weights[:, None] * values)
+        if custom is not None:
+            return aggregate_expression(custom.steps, weights[:, None] * values)
         return _AGGREGATIONS[name](weights[:, None], values)
 
 

@@ -1,4 +1,4 @@
-"""How genes begin and mutate, told in NumPy: the twin of `kernels/genetics/genes.h`.
+"""Initial and mutated genes: the NumPy twin of `kernels/genetics/genes.h`.
 
 All functions take many genes at once; a gene never depends on its neighbours, so the bits are
 those of one gene at a time. Rates are float32 for both types of genes, as in the kernels.
@@ -26,12 +26,12 @@ TURN: Final = np.float32(float.fromhex("0x1.41b2f8p+0"))
 
 @dataclass(frozen=True)
 class Draws:
-    """All draws of one child of one generation.
+    """All random draws for one child of one generation.
 
     Attributes:
-        seed: Of the run.
-        generation: That is being made.
-        child: Position of the child in it.
+        seed: The run's seed.
+        generation: The generation that is being bred.
+        child: The child's index in it.
     """
 
     seed: int
@@ -39,18 +39,18 @@ class Draws:
     child: int
 
     def __call__(self, purpose: Purpose, draw: npt.ArrayLike) -> Words:
-        """Gives four words per draw, [4, ...]."""
+        """Returns four words per draw, [4, ...]."""
         return philox(self.seed, self.generation, self.child, purpose, draw)
 
     def several(self, purpose: Purpose, num_genes: int, each: int) -> list[Words]:
-        """Gives gene g the draws g * each, g * each + 1, ...: a list of them, each [4, genes]."""
+        """Returns `each` draws [4, genes]; gene g has the numbers g * each, g * each + 1, ..."""
         draw = np.arange(num_genes * each).reshape(num_genes, each)
         return list(np.moveaxis(self(purpose, draw), 2, 0))
 
 
 @dataclass
 class Genes:
-    """One genome in the making; `Population` explains each array."""
+    """One genome that is being made; `Population` describes each array."""
 
     node_key: Int64Array
     bias: RealArray
@@ -72,7 +72,7 @@ class Genes:
         return cls(*(getattr(one, field.name).copy() for field in fields(cls)))
 
     def ends(self) -> list[tuple[int, int]]:
-        """Source and target of each connection."""
+        """Returns source and target of each connection."""
         return list(zip(self.source.tolist(), self.target.tolist(), strict=True))
 
     def pick_nodes(self, wanted: npt.NDArray[Any]) -> None:
@@ -93,7 +93,7 @@ class Genes:
 
 
 def normal(a: Words, b: Words) -> npt.NDArray[np.float32]:
-    """Mean 0, deviation 1, by Box and Muller."""
+    """Draws normal numbers of mean 0 and deviation 1, by the Box-Muller transform."""
     u = ((a >> np.uint64(8)) + np.uint64(1)).astype(np.float32) * np.float32(2.0**-24)
     radius: npt.NDArray[np.float32] = np.sqrt(np.float32(-2.0) * log_float(u))
     wave: npt.NDArray[np.float32] = sin_of_5(uniform(b) * TURN)
@@ -108,12 +108,12 @@ def clamp(rule: Rules, values: RealArray) -> RealArray:
 
 
 def first_values(rule: Rules, a: Words, b: Words, dtype: np.dtype[Any]) -> RealArray:
-    """Draws new values of a real gene."""
+    """Draws initial values of a real gene."""
     return values_from(rule, uniform(a).astype(dtype), normal(a, b).astype(dtype))
 
 
 def values_from(rule: Rules, flat: RealArray, bell: RealArray) -> RealArray:
-    """Scales uniform or normal draws to new values, whichever the rule wants."""
+    """Scales uniform or normal draws to initial values, whichever the rule asks for."""
     real = flat.dtype.type
     mean, deviation = real(rule["init_mean"]), real(rule["init_stdev"])
     if not rule["init_uniform"]:
@@ -128,7 +128,7 @@ def values_from(rule: Rules, flat: RealArray, bell: RealArray) -> RealArray:
 def mutated_values(
     rule: Rules, values: RealArray, decision: Words, a: Words, b: Words
 ) -> RealArray:
-    """Adds a Gaussian to some values and draws some anew."""
+    """Adds normal noise to some values and replaces others by new ones."""
     r = uniform(decision)
     mutate, replace = np.float32(rule["mutate_rate"]), np.float32(rule["replace_rate"])
     if mutate + replace <= 0:
@@ -146,7 +146,7 @@ def any_options(rule: Rules, words: Words) -> npt.NDArray[np.uint8]:
 
 
 def first_options(rule: Rules, words: Words) -> npt.NDArray[np.uint8]:
-    """The functions of new nodes."""
+    """Picks the functions of new nodes."""
     if rule["first"] < 0:
         return any_options(rule, words)
     return np.full(words.shape, rule["first"], np.uint8)
@@ -155,18 +155,18 @@ def first_options(rule: Rules, words: Words) -> npt.NDArray[np.uint8]:
 def mutated_options(
     rule: Rules, options: npt.NDArray[np.uint8], decision: Words, words: Words
 ) -> npt.NDArray[np.uint8]:
-    """Picks some functions anew."""
+    """Replaces some functions at random."""
     mutates = uniform(decision) < np.float32(rule["mutate_rate"])
     return np.where(mutates, any_options(rule, words), options)
 
 
 def coins(words: Words) -> Flags:
-    """True or false, each equally likely."""
+    """Returns true or false, equally likely."""
     return (words >> np.uint64(31)).astype(np.bool_)
 
 
 def first_flags(rule: Rules, words: Words) -> Flags:
-    """Whether new connections are enabled."""
+    """Returns whether new connections are enabled."""
     return coins(words) if rule["first"] < 0 else np.full(words.shape, rule["first"] != 0)
 
 

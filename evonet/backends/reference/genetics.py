@@ -1,4 +1,4 @@
-"""The readable engine: what `NativeEngine` does, one genome at a time, with equal bits."""
+"""A readable version of `NativeEngine`: one genome at a time, with equal bits."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Indices = npt.NDArray[np.int64]
 
 
 class ReferenceEngine:
-    """The oracle of the compiled engine, and its stand-in where nothing was compiled."""
+    """The oracle of the compiled engine, and its substitute where there is no extension."""
 
     def first_generation(
         self,
@@ -116,7 +116,7 @@ class ReferenceEngine:
 
 
 def make_first_genome(plan: FirstPlan, rules: Rules, draws: Draws, dtype: np.dtype[Any]) -> Genes:
-    """A genome of the first generation: the twin of `kernels/genetics/first_genome.h`."""
+    """Makes a genome of the first generation, as `kernels/genetics/first_genome.h` does."""
     genome = Genes(
         *(
             np.empty(0, dtype if kind == "real" else kind)
@@ -149,13 +149,13 @@ def make_first_genome(plan: FirstPlan, rules: Rules, draws: Draws, dtype: np.dty
 
 
 def distance(a: Genes, b: Genes, rules: Rules) -> np.floating[Any]:
-    """How far apart two genomes are: the twin of `kernels/genetics/distance.h`."""
+    """Returns the distance of two genomes, as `kernels/genetics/distance.h` does."""
     connections = connection_distance(a, b, rules)
     return node_distance(a, b, rules) + connections if rules["include_nodes"] else connections
 
 
 def node_distance(a: Genes, b: Genes, rules: Rules) -> np.floating[Any]:
-    """The part of the nodes."""
+    """Returns the nodes' part of the distance."""
     real = a.bias.dtype.type
     i, j = matching(a.node_key, b.node_key)
     larger = max(len(a.node_key), len(b.node_key))
@@ -169,9 +169,9 @@ def node_distance(a: Genes, b: Genes, rules: Rules) -> np.floating[Any]:
 
 
 def connection_distance(a: Genes, b: Genes, rules: Rules) -> np.floating[Any]:
-    """The part of the connections, which match by their ends.
+    """Returns the connections' part of the distance; they match by source and target.
 
-    Those beyond the other's last innovation are excess, the other unmatched ones disjoint.
+    Unmatched ones beyond the other's last innovation are excess, the rest disjoint.
     """
     real = a.weight.dtype.type
     position = {ends: i for i, ends in enumerate(a.ends())}
@@ -195,14 +195,14 @@ def connection_distance(a: Genes, b: Genes, rules: Rules) -> np.floating[Any]:
 
 
 def in_order(terms: npt.NDArray[Any]) -> Any:
-    """The sum from first to last; NumPy's own adds pairs, which rounds differently."""
+    """Sums from first to last; NumPy's sum adds in pairs, which rounds differently."""
     return np.cumsum(terms)[-1] if len(terms) else terms.dtype.type(0)
 
 
 def pack(
     genomes: Iterable[Genes], num_inputs: int, num_outputs: int, dtype: np.dtype[Any]
 ) -> Population:
-    """Joins genomes to a population."""
+    """Packs genomes into a population."""
     listed = list(genomes)
     arrays: dict[str, npt.NDArray[Any]] = {
         "node_start": starts_of(np.array([len(g.node_key) for g in listed], np.int64)),

@@ -17,19 +17,19 @@ LANES = 32
 
 
 Sum = tuple[Values, Values]
-"""Sums, and what their roundings left out."""
+"""Sums, and their rounding errors."""
 
 
 def total_loss(loss_id: int, y: Values, targets: Values) -> tuple[Any, Any]:
-    """Adds up the losses of all samples by one fixed tree.
+    """Sums the losses of all samples by one fixed tree.
 
     Args:
         loss_id: A position in `evonet.functions.registry.LOSSES`.
-        y: [B, O] what a network answered.
-        targets: [B, O] the right answers.
+        y: [B, O] a network's outputs.
+        targets: [B, O] the targets.
 
     Returns:
-        The sum, and what its roundings left out.
+        The sum, and its rounding error.
     """
     with np.errstate(all="ignore"):
         sums, rests = SAMPLE_LOSSES[LOSSES[loss_id].name](y.T, targets.T)
@@ -48,20 +48,20 @@ def total_loss(loss_id: int, y: Values, targets: Values) -> tuple[Any, Any]:
 
 
 def exact_sum(a: Values, b: Values) -> Sum:
-    """Adds, and tells the rounding error."""
+    """Returns a sum and its rounding error."""
     total = a + b
     part = total - a
     return total, (a - (total - part)) + (b - part)
 
 
 def add(a: Sum, b: Sum) -> Sum:
-    """Adds sums and what was left out of them."""
+    """Adds two sums and their rounding errors."""
     total, rest = exact_sum(a[0], b[0])
     return total, (a[1] + b[1]) + rest
 
 
 def exact_square(error: Sum) -> Sum:
-    """Squares; in float32 a fused multiply-add finds the lower half."""
+    """Returns a square and its rounding error; in float32 by a fused multiply-add."""
     square = error[0] * error[0]
     twice = (error[0] + error[0]) * error[1]
     if square.dtype == np.float32:
@@ -70,7 +70,7 @@ def exact_square(error: Sum) -> Sum:
 
 
 def squared(y: Values, targets: Values) -> Sum:
-    """[B] the sum of squared errors of each sample, of [O, B] numbers."""
+    """Returns [B] sums of squared errors of outputs and targets [O, B]."""
     total = (np.zeros(y.shape[1], y.dtype), np.zeros(y.shape[1], y.dtype))
     for row, target in zip(y, targets, strict=True):
         total = add(total, exact_square(exact_sum(row, -target)))
@@ -78,7 +78,7 @@ def squared(y: Values, targets: Values) -> Sum:
 
 
 def cross_entropy(y: Values, targets: Values) -> Sum:
-    """[B] -sum target ln softmax(y), of [O, B] numbers."""
+    """Returns [B] -sum target ln softmax(y) of outputs and targets [O, B]."""
     largest = y[0]
     for row in y[1:]:
         largest = np.where(row > largest, row, largest)
@@ -91,7 +91,7 @@ def cross_entropy(y: Values, targets: Values) -> Sum:
 
 
 def misses(y: Values, targets: Values) -> Sum:
-    """[B] 1 where the answer is not the target's class, of [O, B] numbers."""
+    """Returns [B] 1 where outputs [O, B] have another class than the targets, otherwise 0."""
     valid = ~np.isnan(y).any(axis=0)
     if len(y) == 1:
         right = (y[0] < 0.5) == (targets[0] < 0.5)
