@@ -224,7 +224,7 @@ def test_fitness_is_the_mean_return_over_the_episodes() -> None:
     assert task.fitness_threshold is None
 
 
-def test_whoever_seems_to_solve_a_task_must_prove_it_in_other_episodes() -> None:
+def test_a_genome_that_seems_to_solve_a_task_is_tested_in_other_episodes() -> None:
     task = Control("cartpole", episodes=2, trials=30, solved=30)
     network = networks(task, 300)
     plain = Control("cartpole", episodes=2, trials=0, solved=30).evaluate(network, 8)
