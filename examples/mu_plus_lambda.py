@@ -1,13 +1,13 @@
-"""An algorithm of your own: a (mu + lambda) strategy on weights and topology.
+"""Evolves with a custom algorithm: a (mu + lambda) strategy on weights and topology.
 
-The best mu genomes stay, and each of the other lambda is a mutated copy of one of them: no species,
-no crossover between different parents. That is all there is to write. The loop, native breeding,
-progress bar, checkpoints, resuming and the report come with `evonet.Algorithm`.
+The best mu genomes survive, and the other lambda are mutated copies of them: no species and no
+crossover. That is all there is to write. The loop, native breeding, progress bar, checkpoints,
+resuming and the report come with `evonet.Algorithm`.
 
     python examples/mu_plus_lambda.py
     evonet resume runs/mu_plus_lambda --generations 200
 
-From a config file it goes by its name:
+In a config file it is given by name:
 
     [run]
     algorithm = "examples/mu_plus_lambda.py:MuPlusLambda"

@@ -20,7 +20,7 @@ def report(record: evonet.GenerationRecord) -> None:
     if record.generation % 10 == 0:
         print(
             f"generation {record.generation:3}: best {record.best:.3f}, "
-            f"mean {record.mean:.3f}, {len(record.species)} species"
+            f"mean {record.mean:.3f}, {record.summary}"
         )
 
 
