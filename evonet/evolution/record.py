@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -82,6 +82,17 @@ class GenerationRecord:
     details: Mapping[str, Any]
     summary: str
     seconds: Seconds
+
+    @property
+    def species(self) -> Sequence[Any]:
+        """NEAT's species, as `SpeciesRecord`; none for algorithms without them."""
+        found: Sequence[Any] = self.details.get("species", ())
+        return found
+
+    @property
+    def num_species(self) -> int:
+        """How many species there are; 0 for algorithms without them."""
+        return len(self.species)
 
     @property
     def evaluations_per_second(self) -> float:
