@@ -35,7 +35,7 @@ from evonet.bench.peers.neat_python import NeatPythonRun
 from evonet.installation import resource_folder
 from evonet.plugins.neat_python import BatchEvaluator, FeedForwardNetwork, evolve
 from evonet.plugins.neat_python.compiling import compile_genomes
-from evonet.plugins.neat_python.exact import subtract_squares
+from evonet.plugins.neat_python.population_networks import subtract_squares
 
 INI = resource_folder("configs") / "forward-neat.ini"
 SIZE = {"num_inputs": 8, "num_outputs": 4, "num_nodes": 50, "num_connections": 200}

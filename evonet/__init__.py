@@ -23,6 +23,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
+import evonet.definitions.providers as _providers
+
 if TYPE_CHECKING:
     from evonet.config import Config
     from evonet.errors import (
@@ -69,6 +71,14 @@ if TYPE_CHECKING:
     from evonet.schedule.schedule import Schedule, build_schedule
 
 __version__ = "0.1.0"
+
+# What plugins provide to the rooms below them.
+_NEAT = "evonet.plugins.neat_python"
+_providers.GENOME_READERS["neat"] = _providers.Provider(f"{_NEAT}.genomes:read_genomes")
+_providers.GENOME_WRITERS["neat"] = _providers.Provider(f"{_NEAT}.genomes:write_genomes")
+_providers.TASK_PREFIXES["neat"] = _providers.Provider(
+    f"{_NEAT}:fitness_from_file", "a fitness function for neat-python"
+)
 
 # Where each public name lives; it is imported when it is first asked for.
 _HOME = {

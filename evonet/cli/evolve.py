@@ -76,7 +76,7 @@ def command(
     home = next_folder(Path("runs"), settings.name) if out is None else RunFolder(out)
     watch = Watch(home, settings.name, quiet, profile, progress=not settings.scores_genomes)
     if settings.scores_genomes and not quiet:
-        from evonet.plugins.neat_python.fitness_file import reporter_of
+        from evonet.plugins.neat_python.evolving import reporter_of
 
         watch.callbacks.append(reporter_of(settings.task))
 

@@ -1,1 +1,1 @@
-"""The lists that Python and the kernels share."""
+"""The lists that several rooms share, or Python and the kernels."""

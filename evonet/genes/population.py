@@ -5,35 +5,20 @@ from __future__ import annotations
 import operator
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NoReturn, SupportsIndex, overload
+from typing import Any, NoReturn, SupportsIndex, Unpack, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-from evonet.errors import GenomeError, OptionError, ShapeError
-from evonet.genes.arrays import (
-    ARRAYS,
-    Int64Array,
-    RealArray,
-    RealType,
-    real_type,
-)
+from evonet.definitions.providers import GENOME_READERS, GENOME_WRITERS
+from evonet.errors import ShapeError
+from evonet.genes.arrays import ARRAYS, GeneArrays, Int64Array, RealArray, RealType, real_type
 from evonet.genes.file import read_population, save_population
 from evonet.genes.genome import Genome
 from evonet.genes.lists import GenomeLike, arrays_from_lists
 from evonet.genes.random import random_arrays
-from evonet.genes.selection import cut_genomes, join_genomes, pick_genomes
+from evonet.genes.selection import join_genomes, select_genomes
 from evonet.genes.validation import check_population
-from evonet.plugins.neat_python.genes import (
-    NeatConfig,
-    NeatGenome,
-    NeatGenomes,
-    arrays_from_neat,
-    explain_genes,
-    list_genomes,
-    pin_counts,
-)
-from evonet.plugins.neat_python.genomes import genomes_to_neat
 
 
 class Population:
@@ -94,40 +79,32 @@ class Population:
         *,
         num_inputs: SupportsIndex,
         num_outputs: SupportsIndex,
-        node_start: Int64Array,
-        node_key: Int64Array,
-        bias: RealArray,
-        response: RealArray,
-        activation: NDArray[np.uint8],
-        aggregation: NDArray[np.uint8],
-        time_constant: RealArray,
-        conn_start: Int64Array,
-        innovation: Int64Array,
-        source: Int64Array,
-        target: Int64Array,
-        weight: RealArray,
-        enabled: NDArray[np.bool_],
-        rank: NDArray[np.int32],
         validate: bool = True,
+        **arrays: Unpack[GeneArrays],
     ) -> None:
         """Wraps arrays without copying them; they must not be changed afterwards.
 
-        The arguments are the attributes of the class, contiguous, and of exactly the types given
-        there; all real-valued ones have the same type, float32 or float64. With `validate=False`
-        nothing is checked. Kernels trust a population, so that is only for arrays that are right
-        by construction.
+        Args:
+            num_inputs: I.
+            num_outputs: O.
+            validate: Whether to check everything. Kernels trust a population, so False is only
+                for arrays that are right by construction.
+            **arrays: All arrays among the attributes of the class, contiguous, and of exactly the
+                types given there; all real-valued ones are float32, or all float64.
 
         Raises:
+            TypeError: An array is missing, or there is no such array.
             OptionError: The number of inputs or outputs is out of range.
             ShapeError: An array has the wrong type, shape or length, or offsets do not ascend.
             UnknownFunctionError: A node has a function id that nobody registered.
             GenomeError: A gene makes no sense; the message names the genome and the gene.
         """
-        arrays = locals()
+        if arrays.keys() != ARRAYS.keys():
+            raise TypeError(f"A population consists of the arrays {', '.join(ARRAYS)}.")
         _set(self, "num_inputs", operator.index(num_inputs))
         _set(self, "num_outputs", operator.index(num_outputs))
-        for name in ARRAYS:
-            _set(self, name, _read_only(arrays[name], name))
+        for name, array in arrays.items():
+            _set(self, name, _read_only(array, name))
         if validate:
             check_population(self)
 
@@ -178,7 +155,7 @@ class Population:
 
     @classmethod
     def from_neat(
-        cls, genomes: NeatGenomes, config: NeatConfig, dtype: DTypeLike = np.float64
+        cls, genomes: Mapping[int, Any] | Iterable[Any], config: Any, dtype: DTypeLike = np.float64
     ) -> Population:
         """Packs neat-python genomes; neither they nor the config change.
 
@@ -197,20 +174,10 @@ class Population:
             UnknownFunctionError: A node names a function that nobody registered.
             GenomeError: A gene makes no sense; the message names the genome's id and the gene.
         """
-        num_inputs, num_outputs = pin_counts(config)
-        ids, found = list_genomes(genomes)
-        arrays = arrays_from_neat(ids, found, real_type(dtype))
-        population = cls(num_inputs=num_inputs, num_outputs=num_outputs, **arrays, validate=False)
-        try:
-            check_population(population, [f"genome id {key}" for key in ids])
-        except GenomeError:
-            explain_genes(ids, found)  # NumPy turned None into nan; say what it was.
-            raise
+        population: Population = GENOME_READERS["neat"].load()(genomes, config, dtype, cls)
         return population
 
-    def to_neat(
-        self, config: NeatConfig, keys: Iterable[int] | None = None
-    ) -> list[tuple[int, NeatGenome]]:
+    def to_neat(self, config: Any, keys: Iterable[int] | None = None) -> list[tuple[int, Any]]:
         """Makes neat-python genomes; `from_neat` turns them into an equal population.
 
         The config's innovation tracker and node counter stay as they are: to breed these genomes
@@ -227,7 +194,8 @@ class Population:
             OptionError: The config or the keys do not fit this population.
             GenomeError: The installed neat-python has no time constants, and a node needs one.
         """
-        return genomes_to_neat(self, config, keys)
+        genomes: list[tuple[int, Any]] = GENOME_WRITERS["neat"].load()(self, config, keys)
+        return genomes
 
     @classmethod
     def random(
@@ -325,17 +293,8 @@ class Population:
             OptionError: There are none, or they differ in inputs, outputs or type.
         """
         parts = list(populations)
-        if not parts:
-            raise OptionError("There is nothing to concatenate. Use Population.empty().")
-        for i, part in enumerate(parts):
-            for name in ("num_inputs", "num_outputs", "dtype"):
-                first, found = getattr(parts[0], name), getattr(part, name)
-                if found != first:
-                    raise OptionError(
-                        f"Population {i} has {name}={found} and population 0 has {name}={first}. "
-                        "Only populations alike can be joined."
-                    )
-        return parts[0]._with(join_genomes(parts))
+        arrays = join_genomes(parts)
+        return parts[0]._with(arrays)
 
     @property
     def num_genomes(self) -> int:
@@ -406,28 +365,9 @@ class Population:
             IndexError: There is no such genome.
             ShapeError: A mask has the wrong length, or an index is not made of whole numbers.
         """
-        if isinstance(index, slice):
-            begin, end, step = index.indices(len(self))
-            if step == 1:
-                return self._with(cut_genomes(self, begin, max(begin, end)))
-            return self._with(pick_genomes(self, np.arange(len(self))[index]))
-        wanted = np.asarray(index)
-        if wanted.ndim == 0 and wanted.dtype.kind in "iu":
-            i = int(wanted)
-            if not -len(self) <= i < len(self):
-                raise IndexError(f"genome {i} does not exist: the population has {len(self)}.")
-            i %= len(self)
-            return Genome(self._with(cut_genomes(self, i, i + 1)))
-        if wanted.ndim != 1 or (wanted.dtype.kind not in "iub" and wanted.size):
-            raise ShapeError(
-                f"An index of type {wanted.dtype} and shape {wanted.shape} selects no genomes. "
-                "Use a number, a slice, a list of numbers or a mask."
-            )
-        if wanted.dtype.kind == "b" and len(wanted) != len(self):
-            raise ShapeError(f"The mask has {len(wanted)} entries for {len(self)} genomes.")
-        numbers = np.arange(len(self))
-        numbers = numbers[wanted if wanted.size else wanted.astype(np.int64)]
-        return self._with(pick_genomes(self, numbers))
+        selected = self._with(select_genomes(self, index))
+        several = isinstance(index, slice) or np.asarray(index).ndim
+        return selected if several else Genome(selected)
 
     def _with(self, arrays: Mapping[str, object], validate: bool = False) -> Population:
         """Replaces some arrays."""
@@ -485,7 +425,7 @@ def _restore(state: dict[str, Any]) -> Population:
     return Population(**state, validate=False)
 
 
-def _read_only(array: NDArray[Any], name: str) -> NDArray[Any]:
+def _read_only(array: object, name: str) -> NDArray[Any]:
     if not isinstance(array, np.ndarray):
         raise ShapeError(f"{name} is a {type(array).__name__}. Expected a NumPy array.")
     if not array.flags.writeable:

@@ -1,13 +1,14 @@
-"""Cuts, picks and joins genomes on the level of arrays, without a Python loop over genomes."""
+"""Selects and joins genomes on the level of arrays, without a Python loop over genomes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, SupportsIndex, cast
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from evonet.errors import OptionError, ShapeError
 from evonet.genes.arrays import CONNECTION_ARRAYS, NODE_ARRAYS, GeneArrays, Int64Array, starts_of
 
 if TYPE_CHECKING:
@@ -16,11 +17,37 @@ if TYPE_CHECKING:
 GROUPS: Final = (("node_start", NODE_ARRAYS), ("conn_start", CONNECTION_ARRAYS))
 
 
-def cut_genomes(population: Population, begin: int, end: int) -> GeneArrays:
+def select_genomes(population: Population, index: SupportsIndex | slice | ArrayLike) -> GeneArrays:
+    """Selects genomes as `population[index]` does, which documents the arguments."""
+    num_genomes = len(population)
+    if isinstance(index, slice):
+        start, stop, step = index.indices(num_genomes)
+        if step == 1:
+            return cut_genomes(population, start, max(start, stop))
+        return pick_genomes(population, np.arange(num_genomes)[index])
+    wanted = np.asarray(index)
+    if wanted.ndim == 0 and wanted.dtype.kind in "iu":
+        i = int(wanted)
+        if not -num_genomes <= i < num_genomes:
+            raise IndexError(f"genome {i} does not exist: the population has {num_genomes}.")
+        return cut_genomes(population, i % num_genomes, i % num_genomes + 1)
+    if wanted.ndim != 1 or (wanted.dtype.kind not in "iub" and wanted.size):
+        raise ShapeError(
+            f"An index of type {wanted.dtype} and shape {wanted.shape} selects no genomes. "
+            "Use a number, a slice, a list of numbers or a mask."
+        )
+    if wanted.dtype.kind == "b" and len(wanted) != num_genomes:
+        raise ShapeError(f"The mask has {len(wanted)} entries for {num_genomes} genomes.")
+    return pick_genomes(
+        population, np.arange(num_genomes)[wanted if wanted.size else wanted.astype(np.int64)]
+    )
+
+
+def cut_genomes(population: Population, start: int, stop: int) -> GeneArrays:
     """Selects neighbouring genomes; the gene arrays share memory with the population."""
     arrays: dict[str, NDArray[Any]] = {}
     for starts, names in GROUPS:
-        cut: Int64Array = getattr(population, starts)[begin : end + 1]
+        cut: Int64Array = getattr(population, starts)[start : stop + 1]
         arrays[starts] = cut - cut[0]
         for name in names:
             arrays[name] = getattr(population, name)[cut[0] : cut[-1]]
@@ -47,12 +74,25 @@ def pick_genomes(population: Population, wanted: Int64Array) -> GeneArrays:
 
 
 def join_genomes(populations: Sequence[Population]) -> GeneArrays:
-    """Copies all genomes of several populations, in order; there is at least one population."""
+    """Copies all genomes of several populations, in order.
+
+    Raises:
+        OptionError: There are none, or they differ in inputs, outputs or type.
+    """
+    if not populations:
+        raise OptionError("There is nothing to concatenate. Use Population.empty().")
+    for i, population in enumerate(populations):
+        for name in ("num_inputs", "num_outputs", "dtype"):
+            first, found = getattr(populations[0], name), getattr(population, name)
+            if found != first:
+                raise OptionError(
+                    f"Population {i} has {name}={found} and population 0 has {name}={first}. "
+                    "Only populations alike can be joined."
+                )
     arrays: dict[str, NDArray[Any]] = {}
     for starts, names in GROUPS:
         counts = [np.diff(getattr(population, starts)) for population in populations]
         arrays[starts] = starts_of(np.concatenate(counts))
         for name in names:
-            parts = [getattr(population, name) for population in populations]
-            arrays[name] = np.concatenate(parts)
+            arrays[name] = np.concatenate([getattr(p, name) for p in populations])
     return cast(GeneArrays, arrays)

@@ -1,8 +1,8 @@
-"""Checks that a population's arrays fit together, and then every gene in them."""
+"""Checks a population: that its arrays fit together, and then, in `gene_checks`, every gene."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from evonet.errors import OptionError, ShapeError
 from evonet.genes.arrays import ARRAYS, CONNECTION_ARRAYS, MOST_PINS, NODE_ARRAYS, Int64Array
-from evonet.genes.checks import check_genes
+from evonet.genes.gene_checks import check_genes
 
 if TYPE_CHECKING:
     from evonet.genes.population import Population
@@ -20,12 +20,14 @@ if TYPE_CHECKING:
 PART: Final = 1 << 15
 
 
-def check_population(population: Population, labels: Sequence[str] | None = None) -> None:
+def check_population(
+    population: Population, name_genome: Callable[[int], str] = "genome {}".format
+) -> None:
     """Raises unless every array of a population is well-formed.
 
     Args:
         population: What to check.
-        labels: What messages call each genome, [P]; "genome 0", "genome 1", ... if absent.
+        name_genome: Returns what messages call the genome at a position.
 
     Raises:
         OptionError: The number of inputs or outputs is out of range.
@@ -36,8 +38,8 @@ def check_population(population: Population, labels: Sequence[str] | None = None
     _check_counts(population)
     _check_types(population)
     _check_starts(population)
-    for begin, end in _parts(population):
-        check_genes(population[begin:end], begin, labels)
+    for start, stop in _parts(population):
+        check_genes(population[start:stop], start, name_genome)
 
 
 def _check_counts(p: Population) -> None:

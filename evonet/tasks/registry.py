@@ -16,11 +16,11 @@ from evonet.config import Config
 from evonet.config.schema import settings as all_settings
 from evonet.config.task_defaults import TASK_DEFAULTS
 from evonet.definitions.controls import CONTROLS
+from evonet.definitions.providers import TASK_PREFIXES, Provider
 from evonet.errors import ConfigError, ConfigFault, EvonetError, OptionError
 from evonet.messages import nearest, show
 from evonet.tasks.base import Task
 from evonet.tasks.control import Control
-from evonet.tasks.gymnasium import gymnasium_task
 from evonet.tasks.supervised import classification, parity, regression, xor
 from evonet.tasks.user import find_class
 
@@ -118,14 +118,10 @@ def find_task(name: str) -> RegisteredTask:
     Raises:
         OptionError: There is no such task.
     """
-    where, colon, what = name.partition(":")
-    if where == "gym" and colon:
-        return RegisteredTask(name, "a Gymnasium environment", partial(gymnasium_task, what))
-    if where == "neat" and colon:
-        from evonet.plugins.neat_python.fitness_file import fitness_from_file
-
-        make = partial(fitness_from_file, what)
-        return RegisteredTask(name, "a fitness function for neat-python", make)
+    prefix, colon, rest = name.partition(":")
+    if colon and prefix in TASK_PREFIXES:
+        provider = TASK_PREFIXES[prefix]
+        return RegisteredTask(name, provider.summary, partial(provider.load(), rest))
     if colon:
         return RegisteredTask(name, "a custom task", find_class(name))
     if name not in TASKS:
@@ -230,6 +226,7 @@ def _plain(options: Mapping[str, Any]) -> dict[str, Any]:
     return {key: list(v) if isinstance(v, tuple) else v for key, v in options.items()}
 
 
+TASK_PREFIXES["gym"] = Provider("evonet.tasks.gymnasium:gymnasium_task", "a Gymnasium environment")
 register("xor", "the exclusive or of two bits", xor)
 register("parity", "whether an odd number of bits is set", parity)
 register("regression", "predict numbers from a table of examples", regression)

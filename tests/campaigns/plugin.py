@@ -45,7 +45,8 @@ from evonet.plugins.neat_python import (
     FeedForwardNetwork,
     RecurrentNetwork,
 )
-from evonet.plugins.neat_python.compiling import compile_genomes, run_samples
+from evonet.plugins.neat_python.compiling import compile_genomes
+from evonet.plugins.neat_python.exact import run_samples
 from evonet.plugins.neat_python.installed import takes_time_constant
 
 KINDS = ("feedforward", "recurrent", "ctrnn", "izhikevich")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from evonet.errors import GenomeError, OptionError, ShapeError, UnknownFunctionError
 from evonet.genes.arrays import ARRAYS
-from evonet.genes.checks import TABLE
+from evonet.genes.gene_checks import TABLE
 from evonet.genes.population import Population
 from evonet.genes.validation import PART, check_population
 from tests.support.strategies import populations
@@ -128,7 +128,7 @@ def test_a_bad_gene_is_named(
     changes: dict[str, Any], genome: int, message: str, table: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whether the ends of all genomes are looked up at once, or one genome after the other."""
-    monkeypatch.setattr("evonet.genes.checks.TABLE", table)
+    monkeypatch.setattr("evonet.genes.gene_checks.TABLE", table)
     with pytest.raises(GenomeError, match=re.escape(message)) as caught:
         built_with(**changes)
     assert caught.value.genome == genome
@@ -287,4 +287,4 @@ def test_labels_replace_the_numbers_of_genomes() -> None:
     population = Population(**two_genomes())
     broken = population._with({"rank": population.rank + 1})
     with pytest.raises(GenomeError, match=r"^Ada: connection"):
-        check_population(broken, ["Ada", "Bob"])
+        check_population(broken, ["Ada", "Bob"].__getitem__)

@@ -15,8 +15,6 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING
 
-from evonet.plugins.neat_python import installed  # noqa: F401  (says at once what is missing)
-
 if TYPE_CHECKING:
     from evonet.plugins.neat_python.continuous import CTRNN
     from evonet.plugins.neat_python.evaluator import BatchEvaluator
@@ -33,6 +31,7 @@ _HOME = {
     "RecurrentNetwork": "networks",
     "evolve": "evolving",
     "export_json": "export",
+    "fitness_from_file": "evolving",
 }
 
 __all__ = [
@@ -49,6 +48,7 @@ __all__ = [
 def __getattr__(name: str) -> object:
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    importlib.import_module(f"{__name__}.installed")  # reports whether neat-python is missing
     value = getattr(importlib.import_module(f"{__name__}.{_HOME[name]}"), name)
     globals()[name] = value
     return value

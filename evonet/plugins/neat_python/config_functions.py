@@ -1,7 +1,7 @@
 """Which functions of a neat-python config evonet computes itself, and which it has to call.
 
-A config may know more functions than neat-python does, and others under the same names: what
-counts is the function object behind a name, never the name alone.
+A config may have more functions than neat-python, and others under the same names: what counts is
+the function object behind a name, never the name alone.
 """
 
 from __future__ import annotations
@@ -10,84 +10,64 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
-import evonet
 from evonet.errors import EvonetError
-from evonet.functions.registry import ACTIVATION_IDS, AGGREGATION_IDS, activation_id, aggregation_id
+from evonet.functions.registry import ACTIVATION_TABLE, AGGREGATION_TABLE
 from evonet.plugins.neat_python.genes import NeatConfig
 from evonet.plugins.neat_python.installed import built_in_activations, built_in_aggregations
 
 # The id of a function that only Python can call.
 IN_PYTHON: Final = 255
 
-_translated: dict[tuple[str, str, Callable[..., Any]], int] = {}
-_warned: set[Callable[..., Any]] = set()
+Function = Callable[..., Any]
+
+_translated: dict[tuple[str, str, Function], int] = {}
+_warned: set[Function] = set()
 
 
 def function_ids(config: NeatConfig) -> dict[str, dict[str, int]]:
-    """Ids of all functions that a config knows, by name.
+    """Returns the ids of all functions that a config knows, by name.
 
     Args:
         config: A `neat.Config`.
 
     Returns:
-        "activation" and "aggregation", each with an id per name; IN_PYTHON for functions of the
-        user's own that could not be translated.
+        "activation" and "aggregation", each with an id per name; IN_PYTHON for custom functions
+        that could not be translated.
     """
-    settings: Any = getattr(config, "genome_config", config)
+    built_in = {"activation": built_in_activations(), "aggregation": built_in_aggregations()}
     return {
-        "activation": _ids(
-            "activation",
-            settings.activation_defs.functions,
-            built_in_activations(),
-            ACTIVATION_IDS,
-            activation_id,
-        ),
-        "aggregation": _ids(
-            "aggregation",
-            settings.aggregation_function_defs.functions,
-            built_in_aggregations(),
-            AGGREGATION_IDS,
-            aggregation_id,
-        ),
+        kind: {
+            name: _id(kind, name, function, built_in[kind].get(name) is function)
+            for name, function in functions.items()
+        }
+        for kind, functions in _functions(config).items()
     }
 
 
-def _ids(
-    kind: str,
-    functions: dict[str, Callable[..., Any]],
-    built_in: dict[str, Callable[..., Any]],
-    known: Mapping[str, int],
-    look_up: Callable[[str], int],
-) -> dict[str, int]:
-    if functions == built_in:
-        return {name: known.get(name, IN_PYTHON) for name in functions}
-    ids = {}
-    for name, function in functions.items():
-        if built_in.get(name) is function:
-            ids[name] = known.get(name, IN_PYTHON)
-        else:
-            key = (kind, name, function)
-            if key not in _translated:
-                _translated[key] = _translate(kind, name, function, look_up)
-            ids[name] = _translated[key]
-    return ids
+def _functions(config: NeatConfig) -> dict[str, Mapping[str, Function]]:
+    settings: Any = getattr(config, "genome_config", config)
+    return {
+        "activation": settings.activation_defs.functions,
+        "aggregation": settings.aggregation_function_defs.functions,
+    }
 
 
-def _translate(
-    kind: str, name: str, function: Callable[..., Any], look_up: Callable[[str], int]
-) -> int:
-    register = getattr(evonet, f"register_{kind}", None)
-    if register is None:
-        return IN_PYTHON
-    try:
-        register(name, function)
-        return look_up(name)
-    except EvonetError:  # too much for a translation, or the name means something else already
-        return IN_PYTHON
+def _id(kind: str, name: str, function: Function, is_built_in: bool) -> int:
+    table = ACTIVATION_TABLE if kind == "activation" else AGGREGATION_TABLE
+    if is_built_in:
+        return table.ids.get(name, IN_PYTHON)
+    key = (kind, name, function)
+    if key not in _translated:
+        try:
+            table.register(name, function)
+            _translated[key] = table.ids[name]
+        except EvonetError:  # too much for a translation, or the name means something else already
+            _translated[key] = IN_PYTHON
+    return _translated[key]
 
 
-def warn_of_python(config: NeatConfig, functions: Iterable[Callable[..., Any]]) -> None:
-    """Says once per function what it costs that it runs in Python.
+def warn_of_python(config: NeatConfig, functions: Iterable[Function]) -> None:
+    """Warns once per function what it costs that it runs in Python.
 
     Args:
         config: A `neat.Config`.
@@ -97,21 +77,16 @@ def warn_of_python(config: NeatConfig, functions: Iterable[Callable[..., Any]]) 
     if not new:
         return
     _warned.update(new)
-    settings: Any = getattr(config, "genome_config", config)
     ids = function_ids(config)
-    tables = {
-        "activation": settings.activation_defs.functions,
-        "aggregation": settings.aggregation_function_defs.functions,
-    }
-    names = {f: (kind, name) for kind, table in tables.items() for name, f in table.items()}
+    names = {f: (kind, name) for kind, t in _functions(config).items() for name, f in t.items()}
     named = [names[f] for f in new if f in names]
     listed = ", ".join(f'{kind} "{name}"' for kind, name in named)
     hint = ""
     if named and all(ids[kind][name] != IN_PYTHON for kind, name in named):
         hint = " exact=False translates it; its values may then differ in the last bits."
     warnings.warn(
-        f"{listed}: runs in Python, sample after sample: a tenth of a microsecond and more per "
-        f"call, where other nodes take a few nanoseconds, and on one thread.{hint}",
+        f"{listed}: runs in Python, one sample at a time, on one thread: a call takes a tenth of "
+        f"a microsecond or more, where other nodes take a few nanoseconds.{hint}",
         RuntimeWarning,
         stacklevel=2,
     )

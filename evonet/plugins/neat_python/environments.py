@@ -1,4 +1,4 @@
-"""Gymnasium environments by name, in kernels where evonet has the same one."""
+"""Gymnasium environments by name, run by kernels where evonet has the same one."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ def environment_task(
     native: bool | None = None,
     options: dict[str, Any] | None = None,
 ) -> Task:
-    """A Gymnasium environment as a task.
+    """Makes a task of a Gymnasium environment.
 
     Args:
-        environment: What Gymnasium calls it.
-        episodes: How many every genome plays; None for the task's default.
-        max_steps: Where an episode is cut; None for the environment's own limit.
-        native: Whether kernels play whole episodes; None does so where it is possible.
-        options: Passed on to the environment, which then is Gymnasium's own.
+        environment: Its name in Gymnasium.
+        episodes: Episodes per genome; None for the task's default.
+        max_steps: The length at which an episode ends; None for the environment's own limit.
+        native: Whether kernels run whole episodes; None does so where it is possible.
+        options: Options of the environment, which is then Gymnasium's.
 
     Raises:
-        OptionError: There is no such environment, or no kernel plays it, or an option is out of
+        OptionError: There is no such environment, or no kernel runs it, or an option is out of
             range.
     """
     known = environment in NATIVE and not options
     if native and not known:
-        why = "options are Gymnasium's" if environment in NATIVE else "no kernel plays it"
+        why = "options are Gymnasium's" if environment in NATIVE else "no kernel runs it"
         raise OptionError(
             f"{environment}: native=True is impossible: {why}. Leave it out, or choose one of "
             f"{', '.join(NATIVE)} without options."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any, Literal, TypedDict, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -13,22 +13,32 @@ from evonet.errors import OptionError, check_option
 from evonet.genes.arrays import real_type
 from evonet.plugins.neat_python.compiling import compile_genomes, kind_of, network_maker
 from evonet.plugins.neat_python.environments import environment_task
-from evonet.plugins.neat_python.genes import NeatConfig, NeatGenome, NeatGenomes, list_genomes
+from evonet.plugins.neat_python.genes import NeatConfig, NeatGenome, NeatGenomes
+from evonet.plugins.neat_python.genomes import list_genomes
 from evonet.plugins.neat_python.scores import (
+    CustomLoss,
     DataScore,
     GenomeScore,
     NetworkScore,
     OutputScore,
-    OwnLoss,
     TaskScore,
     check_population_fitness,
 )
 from evonet.runs.loop import task_seed
 
-if TYPE_CHECKING:
-    from typing import Unpack
 
-    from evonet.plugins.neat_python.options import EvaluatorOptions
+class EvaluatorOptions(TypedDict, total=False):
+    """The options of `BatchEvaluator`, which documents them."""
+
+    kind: str
+    exact: bool | None
+    dtype: npt.DTypeLike
+    backend: str
+    threads: int
+    time_step: float | None
+    steps: int
+    reuse_fitness: bool
+    seed: int
 
 
 class BatchEvaluator:
@@ -42,8 +52,8 @@ class BatchEvaluator:
 
     Attributes:
         score: How genomes are scored.
-        calls: How many generations were evaluated; the chance in tasks follows from it and the
-            seed. Set it to go on where another run ended.
+        calls: How many generations were evaluated; together with the seed it determines the
+            random numbers of tasks. Set it to continue where another run ended.
         evaluated: How many genomes were evaluated.
     """
 
@@ -61,16 +71,16 @@ class BatchEvaluator:
         reuse_fitness: bool = False,
         seed: int = 0,
     ) -> None:
-        """Takes a score; the class methods make one.
+        """Takes a way to score; the class methods make one.
 
         Args:
             score: How genomes are scored.
             kind: A kind of network; "auto" for what the config says: feed-forward or recurrent by
-                `feed_forward`, spiking for `IZGenome`. A config does not tell "ctrnn".
-            exact: Whether networks answer with neat-python's very bits, so that the same seed
-                evolves the same genomes. False for evonet's kernels, which are faster with many
-                samples, and whose functions are within two units in the last place. None is True
-                unless something else asks for kernels: float32, a backend, or a task.
+                `feed_forward`, spiking for `IZGenome`, never "ctrnn".
+            exact: Whether outputs have neat-python's very bits, so that the same seed evolves the
+                same genomes. False for evonet's kernels, which are faster with many samples, and
+                whose functions are within two units in the last place. None means True unless
+                something else needs kernels: float32, another backend, or a task.
             dtype: float64, as in neat-python, or float32.
             backend: Where kernels run, "cuda", "cpu" or "reference"; "auto" takes the first that
                 works.
@@ -78,9 +88,9 @@ class BatchEvaluator:
             time_step: How much time a step takes, for "ctrnn" in seconds and for "izhikevich" in
                 milliseconds; None for 0.01 and 0.05.
             steps: How many steps networks with memory take per sample.
-            reuse_fitness: Whether genomes that this evaluator has seen in the generation before
-                keep their fitness: elites. Right wherever fitness has no chance in it.
-            seed: Decides about the chance in tasks, together with the number of calls.
+            reuse_fitness: Whether genomes that this evaluator scored in the generation before,
+                the elites, keep their fitness. Right wherever fitness is deterministic.
+            seed: Together with the number of calls, determines the random numbers of tasks.
 
         Raises:
             OptionError: There is no such kind, or `exact` contradicts other options.
@@ -92,18 +102,20 @@ class BatchEvaluator:
                 "exact=True computes as neat-python does: in float64, on the CPU. Leave out "
                 "exact=True, or dtype and backend."
             )
-        self._exact = exact is not False and not wants_kernels
-        if exact is None and isinstance(score, TaskScore):
-            self._exact = False
+        if exact is None:
+            exact = not wants_kernels and not isinstance(score, TaskScore)
         self.score = score
         self.calls = 0
         self.evaluated = 0
-        self._kind = kind
-        self._dtype = dtype
-        self._backend = backend
-        self._threads = threads
-        self._time_step = time_step
-        self._steps = steps
+        self._compiling: dict[str, Any] = {
+            "kind": kind,
+            "exact": exact,
+            "dtype": dtype,
+            "backend": backend,
+            "threads": threads,
+            "time_step": time_step,
+            "steps": steps,
+        }
         self._reuse = reuse_fitness
         self._seed = seed
         self._known: dict[Any, tuple[NeatGenome, float]] = {}
@@ -113,7 +125,7 @@ class BatchEvaluator:
         cls,
         x: npt.ArrayLike,
         y: npt.ArrayLike,
-        loss: str | OwnLoss = "squared",
+        loss: str | CustomLoss = "squared",
         *,
         best: float = 0.0,
         **options: Unpack[EvaluatorOptions],
@@ -124,8 +136,8 @@ class BatchEvaluator:
             x: [B, I] samples; for networks with memory also [B, T, I], sequences of T steps.
             y: [B, O] the right answers, or [B, T, O]; without the last axis for a single output.
             loss: "squared", the sum of squared errors; "cross_entropy" or "misses" for classes;
-                or a function of outputs and y that gives [P].
-            best: Fitness of a network without error; 4.0 in neat-python's XOR example.
+                or a function of outputs and y that returns [P].
+            best: The fitness of a network without error; 4.0 in neat-python's XOR example.
             **options: As for `BatchEvaluator`.
 
         Raises:
@@ -141,11 +153,11 @@ class BatchEvaluator:
         f: Callable[[npt.NDArray[Any]], npt.ArrayLike],
         **options: Unpack[EvaluatorOptions],
     ) -> BatchEvaluator:
-        """Scores all outputs by a function.
+        """Scores by a function of all outputs.
 
         Args:
             x: [B, I] samples; for networks with memory also [B, T, I], sequences of T steps.
-            f: Takes outputs [P, B, O], or [P, B, T, O], and gives fitness [P].
+            f: Takes outputs [P, B, O], or [P, B, T, O], and returns fitness [P].
             **options: As for `BatchEvaluator`.
 
         Raises:
@@ -158,10 +170,10 @@ class BatchEvaluator:
     def from_genomes(
         cls, f: Callable[[NeatGenome, Any], float], **options: Unpack[EvaluatorOptions]
     ) -> BatchEvaluator:
-        """Scores genome after genome: the body of an `eval_genomes` as it is.
+        """Scores one genome at a time: the loop body of an `eval_genomes` as it is.
 
         Args:
-            f: Takes a genome and its network, whose methods are neat-python's and fast, and gives
+            f: Takes a genome and its network, a fast one with neat-python's methods, and returns
                 its fitness.
             **options: As for `BatchEvaluator`. Networks are always float64 here, on one thread.
 
@@ -183,15 +195,15 @@ class BatchEvaluator:
     ) -> BatchEvaluator:
         """Scores by the mean return in a Gymnasium environment.
 
-        Every generation plays other episodes, and all of its genomes the same.
+        Episodes change from generation to generation, and are the same for all genomes of one.
 
         Args:
-            environment: What Gymnasium calls it, such as "CartPole-v1".
-            episodes: How many every genome plays; None for 1, or for 5 in kernels.
-            max_steps: Where an episode is cut; None for the environment's own limit.
-            native: Whether kernels play whole episodes: those of classic control can. None does so
-                where it is possible.
-            env_options: Passed on to the environment, which then is Gymnasium's own.
+            environment: Its name in Gymnasium, such as "CartPole-v1".
+            episodes: Episodes per genome; None for 1, or for 5 in kernels.
+            max_steps: The length at which an episode ends; None for the environment's own limit.
+            native: Whether kernels run whole episodes, as they can for classic control. None does
+                so where it is possible.
+            env_options: Options of the environment, which is then Gymnasium's.
             **options: As for `BatchEvaluator`.
 
         Raises:
@@ -202,10 +214,10 @@ class BatchEvaluator:
 
     @classmethod
     def from_task(cls, task: Any, **options: Unpack[EvaluatorOptions]) -> BatchEvaluator:
-        """Scores by a task of evonet.
+        """Scores by one of evonet's tasks.
 
         Args:
-            task: See `evonet.tasks`.
+            task: A task; see `evonet.tasks`.
             **options: As for `BatchEvaluator`.
 
         Raises:
@@ -214,29 +226,30 @@ class BatchEvaluator:
         return cls(TaskScore.of(task), **options)
 
     def kind(self, config: NeatConfig) -> KindName:
-        """The kind of network that genomes of a config become here."""
-        return kind_of(config) if self._kind == "auto" else self._kind  # type: ignore[return-value]
+        """Returns the kind of network that genomes of a config become here."""
+        kind: KindName | Literal["auto"] = self._compiling["kind"]
+        return kind_of(config) if kind == "auto" else kind
 
     def network_settings(self, config: NeatConfig) -> dict[str, object]:
-        """What a config of evonet's needs so that its networks are as they are here."""
+        """Returns what a config of evonet's needs so that its networks are as they are here."""
         settings: dict[str, object] = {"network.kind": self.kind(config)}
-        if self._time_step is not None:
-            settings["network.time_step"] = self._time_step
-        if self._steps != 1:
-            settings["network.steps"] = self._steps
+        if self._compiling["time_step"] is not None:
+            settings["network.time_step"] = self._compiling["time_step"]
+        if self._compiling["steps"] != 1:
+            settings["network.steps"] = self._compiling["steps"]
         return settings
 
     def __call__(self, genomes: NeatGenomes, config: NeatConfig) -> None:
         """Evaluates a generation.
 
         Args:
-            genomes: Pairs (id, genome), as `neat.Population.run` hands them over.
+            genomes: Pairs (id, genome), as `neat.Population.run` passes them.
             config: The `neat.Config`.
 
         Raises:
             GenomeError: A gene makes no sense; names the genome.
             ShapeError: Samples do not fit the config's inputs.
-            FitnessError: The score gave something else than a number per genome; names it.
+            FitnessError: The result is not a number for every genome; names the genome.
         """
         ids, found = list_genomes(genomes)
         pairs = list(zip(ids, found, strict=True))
@@ -259,16 +272,6 @@ class BatchEvaluator:
         if isinstance(self.score, GenomeScore):
             make = network_maker(self.kind(config), config)
             return self.score.of_genomes(genomes, make)
-        network = compile_genomes(
-            genomes,
-            config,
-            kind=self._kind,
-            exact=self._exact,
-            dtype=self._dtype,
-            backend=self._backend,
-            threads=self._threads,
-            time_step=self._time_step,
-            steps=self._steps,
-        )
+        network = compile_genomes(genomes, config, **self._compiling)
         scored = self.score.of_population(network, task_seed(self._seed, self.calls))
         return check_population_fitness(scored, [key for key, _ in genomes])

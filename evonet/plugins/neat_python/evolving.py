@@ -1,4 +1,4 @@
-"""A neat-python config, evolved by evonet from the first generation to the last."""
+"""Evolves a neat-python config in evonet, from Python or from the command line."""
 
 from __future__ import annotations
 
@@ -14,17 +14,19 @@ from evonet.backends import resolve_backend
 from evonet.config import Config
 from evonet.errors import ExtinctionError, OptionError
 from evonet.evolution.hooks import CallbackLike
-from evonet.plugins.neat_python.fitness_task import FitnessTask
+from evonet.plugins.neat_python.fitness_task import FORMS, FitnessTask
 from evonet.plugins.neat_python.genes import NeatConfig, NeatGenome
 from evonet.plugins.neat_python.reporting import ReporterBridge
 from evonet.runs.loop import evolve as evolve_natively
+from evonet.tasks.base import Task
+from evonet.tasks.user import load_object
 
 
 def load_neat_config(path: str | os.PathLike[str]) -> NeatConfig:
     """Reads a config as neat-python does, with its default classes.
 
     Raises:
-        OptionError: It is no path.
+        OptionError: It is not a path.
     """
     if not isinstance(path, (str, os.PathLike)):
         raise OptionError(
@@ -54,24 +56,24 @@ def evolve(
 ) -> NeatGenome:
     """Does what `neat.Population(config).run(fitness, generations)` does, natively.
 
-    Evonet breeds, speciates and evaluates; neat-python's rules and settings hold, but not its
-    random numbers: another run, of the same kind.
+    evonet breeds, speciates and evaluates, by neat-python's rules and settings. The random numbers
+    are other ones, so it is another run of the same kind.
 
     Args:
         config_path: A neat-python config file.
-        fitness: A `BatchEvaluator`, a task of evonet, or a function: `eval_genomes(genomes,
+        fitness: A `BatchEvaluator`, one of evonet's tasks, or a function: `eval_genomes(genomes,
             config)` or `eval_genome(genome, config)` as for neat-python, or `f(genome, net)`.
-            Functions of genomes see genome objects, which have to be made for them.
+            Functions take genome objects, which have to be made for them in every generation.
         generations: The most generations; None for 300.
-        reporters: Of neat-python's, such as `neat.StdOutReporter(True)`.
-        callbacks: Of evonet's, such as `evonet.CheckpointSaver(folder)`.
-        seed: Fixes all random numbers; None for the config's, or 0.
+        reporters: neat-python's reporters, such as `neat.StdOutReporter(True)`.
+        callbacks: evonet's callbacks, such as `evonet.CheckpointSaver(folder)`.
+        seed: Determines all random numbers; None for the config's seed, or 0.
         dtype: float64 as in neat-python, or float32.
         backend: Where networks run.
-        threads: 0 for all available.
+        threads: CPU threads; 0 for all available.
 
     Returns:
-        The best genome, of neat-python's own class, with its fitness.
+        The best genome, of neat-python's class, with its fitness.
 
     Raises:
         ConfigError: The config has faults; lists all of them.
@@ -92,12 +94,12 @@ def evolve(
             seed=seed,
             callbacks=[bridge, *callbacks],
             dtype=dtype,
-            # Looked for once, not in every generation.
+            # Resolved once, not in every generation.
             backend=resolve_backend(config.run.backend if backend is None else backend).name,
             threads=threads,
         )
     except ExtinctionError as error:
-        bridge.tell_of_extinction()
+        bridge.report_extinction()
         raise neat.CompleteExtinctionException(str(error)) from error
     best = result.best
     if best is None:
@@ -105,3 +107,28 @@ def evolve(
     ((_, winner),) = best.genome.to_neat(neat_config, [best.id])
     winner.fitness = best.fitness
     return winner
+
+
+def fitness_from_file(name: str, *, config: str) -> FitnessTask:
+    """Makes a task from what scores genomes in a file: the tasks called "neat:FILE.py:NAME".
+
+    This runs the file, so its name must come from the user.
+
+    Args:
+        name: "FILE.py:NAME".
+        config: The path of a neat-python config.
+
+    Raises:
+        OptionError: There is no such file or name, or it cannot score genomes.
+    """
+    found = load_object(name)
+    if found is None:
+        file, _, attribute = name.rpartition(":")
+        raise OptionError(f"{file} has no {attribute!r}. Expected {FORMS}.")
+    return FitnessTask(found, load_neat_config(config))
+
+
+def reporter_of(task: Task) -> ReporterBridge:
+    """Returns a callback with which neat-python's reporter prints the progress of a run."""
+    assert isinstance(task, FitnessTask)
+    return ReporterBridge([neat.StdOutReporter(True)], task.config)

@@ -1,278 +1,143 @@
-"""Populations that compute with neat-python's very bits, behind the face of `Network`."""
+"""Compiles genomes so that they answer together, with neat-python's very bits."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NoReturn
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from evonet.backends.reference.loss import total_loss
-from evonet.definitions.dynamics import Dynamics
-from evonet.errors import OptionError, ShapeError, check_option
-from evonet.functions.registry import LOSS_IDS
+from evonet.definitions.dynamics import Dynamics, KindName
+from evonet.errors import GenomeError, ShapeError, UnknownFunctionError
 from evonet.network import Network
-from evonet.plugins.neat_python.installed import ctrnn_rule, network_engine
+from evonet.plugins.neat_python.config_functions import function_ids, warn_of_python
+from evonet.plugins.neat_python.genes import NeatConfig, NeatGenome, explain_genes
+from evonet.plugins.neat_python.genomes import input_and_output_counts
+from evonet.plugins.neat_python.installed import ctrnn_rule, evaluates_orphans, network_engine
+from evonet.plugins.neat_python.population_networks import (
+    ExactNetwork,
+    MixedNetwork,
+    SteppedNetwork,
+)
+from evonet.schedule.schedule import check_threads
+
+AnyNetwork = Network | ExactNetwork | SteppedNetwork | MixedNetwork
+
+# What reading a genome that lacks something may raise.
+_UNREADABLE = (AttributeError, KeyError, TypeError, ValueError, OverflowError)
 
 
-class PopulationFace:
-    """What `Network` offers to scores and tasks, around one method that answers samples.
-
-    Attributes:
-        kind: What nodes remember.
-        num_genomes: P.
-        num_inputs: I.
-        num_outputs: O.
-        dtype: Of answers.
-    """
-
-    dtype = np.dtype(np.float64)
-
-    def __init__(self, kind: str, size: tuple[int, int, int]) -> None:
-        self.kind = kind
-        self.num_genomes, self.num_inputs, self.num_outputs = size
-
-    def __len__(self) -> int:
-        return self.num_genomes
-
-    def __call__(self, x: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        """Evaluates every network on every sample; see `Network`.
-
-        Args:
-            x: [B, I] or [P, B, I].
-
-        Returns:
-            [P, B, O].
-
-        Raises:
-            ShapeError: x has neither shape, or more or fewer samples than are remembered.
-        """
-        samples = np.ascontiguousarray(x, np.float64)
-        fits = samples.ndim in (2, 3) and samples.shape[-1] == self.num_inputs
-        if not fits or (samples.ndim == 3 and len(samples) != self.num_genomes):
-            raise ShapeError(
-                f"x must have shape [B, {self.num_inputs}] or [{self.num_genomes}, B, "
-                f"{self.num_inputs}], found {list(samples.shape)}. I is num_inputs of the config."
-            )
-        answers = np.empty((self.num_genomes, samples.shape[-2], self.num_outputs))
-        self._answer(samples, answers)
-        return answers
-
-    def _answer(self, x: npt.NDArray[np.float64], y: npt.NDArray[np.float64]) -> None:
-        raise NotImplementedError
-
-    def reset(self) -> None:
-        """Forgets all state."""
-
-    def loss(self, x: Any, targets: Any, loss: str = "squared") -> npt.NDArray[np.float64]:
-        """Scores every network, from a first state, and leaves it there; see `Network`.
-
-        Raises:
-            ShapeError: x or targets has another shape.
-            OptionError: There is no such loss.
-        """
-        self.reset()
-        answers = self(x)
-        self.reset()
-        return losses(answers, np.asarray(targets, np.float64), loss)
-
-    def rollout(self, *_: object, **__: object) -> NoReturn:
-        """Refuses: whole episodes run in kernels alone.
-
-        Raises:
-            OptionError: Always.
-        """
-        raise OptionError(
-            "these networks have functions or formulas that no kernel computes, so they cannot "
-            "play whole episodes there. Let Gymnasium step the environment: from_env(..., "
-            "native=False)."
-        )
-
-
-class ExactNetwork(PopulationFace):
-    """P networks that the compiled extension evaluates together, as neat-python would."""
-
-    def __init__(self, dynamics: Dynamics, size: tuple[int, int, int], engine: Any) -> None:
-        """Takes networks.
-
-        Args:
-            dynamics: How they work through time; of any kind but spiking.
-            size: P, I and O.
-            engine: A native `NeatPopulation`.
-        """
-        super().__init__(dynamics.kind, size)
-        self._dynamics = dynamics
-        self._engine = engine
-        self._width = 0
-
-    def _answer(self, x: npt.NDArray[np.float64], y: npt.NDArray[np.float64]) -> None:
-        steps, time_step = self._dynamics.steps, self._dynamics.time_step
-        if self.kind != "feedforward" and self._width != y.shape[1]:
-            check_remembered(self._width, y.shape[1])
-            self._width = y.shape[1]
-            self._engine.begin(self._width)
-        if self.kind == "ctrnn":
-            self._engine.advance(steps, x, y, time_step, ctrnn_rule() == "exponential")
-        else:
-            self._engine.answer(steps, x, y)
-
-    def reset(self) -> None:
-        """Forgets all state."""
-        self._width = 0
-
-
-class SteppedNetwork(PopulationFace):
-    """P networks of the drop-in classes, advanced one genome and one sample at a time."""
-
-    def __init__(
-        self, dynamics: Dynamics, size: tuple[int, int, int], networks: Sequence[Any]
-    ) -> None:
-        """Takes networks in their first state.
-
-        Args:
-            dynamics: How they work through time.
-            size: P, I and O.
-            networks: [P] of the drop-in classes.
-        """
-        super().__init__(dynamics.kind, size)
-        self._dynamics = dynamics
-        self._networks = networks
-        self._copies: list[list[Any]] = []
-
-    def _answer(self, x: npt.NDArray[np.float64], y: npt.NDArray[np.float64]) -> None:
-        self._remember(y.shape[1])
-        for p, network in enumerate(self._networks):
-            rows = (x if x.ndim == 2 else x[p]).tolist()
-            copies = self._copies[p] if self._copies else [network] * len(rows)
-            for b, row in enumerate(rows):
-                for _ in range(self._dynamics.steps):
-                    y[p, b] = self._step(copies[b], row)
-
-    def _remember(self, width: int) -> None:
-        """Makes a network for each sample, or sees to it that there is one."""
-        if self.kind == "feedforward" or not self._networks:
-            return
-        if not self._copies:
-            self._copies = [[network.fresh() for _ in range(width)] for network in self._networks]
-        check_remembered(len(self._copies[0]), width)
-
-    def _step(self, network: Any, row: list[float]) -> Any:
-        time = self._dynamics.time_step
-        if self.kind == "ctrnn":
-            return network.advance(row, time, time)
-        if self.kind == "izhikevich":
-            network.set_inputs(row)
-            return network.advance(time)
-        return network.activate(row)
-
-    def reset(self) -> None:
-        """Forgets all state."""
-        self._copies = []
-
-
-def check_remembered(remembered: int, found: int) -> None:
-    """Refuses other samples than networks remember.
-
-    Raises:
-        ShapeError: There are more or fewer.
-    """
-    if remembered not in (0, found):
-        raise ShapeError(
-            f"x has {found} samples, and the networks remember {remembered}. Call reset() first."
-        )
-
-
-class MixedNetwork(PopulationFace):
-    """P networks, some of them in kernels and the others exact."""
-
-    def __init__(
-        self,
-        size: tuple[int, int, int],
-        is_exact: npt.NDArray[np.bool_],
-        exact: ExactNetwork | SteppedNetwork,
-        compiled: Network,
-    ) -> None:
-        """Puts both together.
-
-        Args:
-            size: P, I and O.
-            is_exact: [P].
-            exact: Those.
-            compiled: The others.
-        """
-        super().__init__(exact.kind, size)
-        self._is_exact = is_exact
-        self._exact = exact
-        self._compiled = compiled
-
-    def _answer(self, x: npt.NDArray[np.float64], y: npt.NDArray[np.float64]) -> None:
-        shared = x.ndim == 2
-        y[self._is_exact] = self._exact(x if shared else x[self._is_exact])
-        y[~self._is_exact] = self._compiled(x if shared else x[~self._is_exact])
-
-    def reset(self) -> None:
-        """Forgets all state."""
-        self._exact.reset()
-        self._compiled.reset()
-
-
-def losses(
-    answers: npt.NDArray[np.float64], targets: npt.NDArray[np.float64], loss: str
-) -> npt.NDArray[np.float64]:
-    """The loss of every genome.
+def compile_exact(
+    ids: Sequence[Any],
+    genomes: Sequence[NeatGenome],
+    config: NeatConfig,
+    dynamics: Dynamics,
+    make: Callable[[NeatGenome], Any],
+    threads: int = 0,
+) -> ExactNetwork | SteppedNetwork:
+    """Compiles genomes; neither they nor the config change.
 
     Args:
-        answers: [P, B, O].
-        targets: [B, O].
-        loss: One of `evonet.functions.registry.LOSSES`.
-
-    Returns:
-        [P].
+        ids: What messages call the genomes, [P].
+        genomes: neat-python genomes, [P].
+        config: A `neat.Config`.
+        dynamics: How the networks work through time.
+        make: Makes the drop-in network of a genome.
+        threads: CPU threads; 0 for all available.
 
     Raises:
-        ShapeError: The targets have another shape.
-        OptionError: There is no such loss.
+        UnknownFunctionError: A node names a function that the config does not know.
+        GenomeError: A gene makes no sense; the message names the genome's id and the gene.
     """
-    check_option("loss", loss, tuple(LOSS_IDS))
-    if targets.shape != answers.shape[1:]:
-        raise ShapeError(
-            f"targets must have shape {list(answers.shape[1:])}, one row per sample, "
-            f"found {list(targets.shape)}."
+    size = (len(genomes), *input_and_output_counts(config))
+    native, settings = network_engine(), config.genome_config
+    known = evaluates_orphans() and not (dynamics.kind == "ctrnn" and ctrnn_rule() == "unknown")
+    try:
+        if native is None or not known or dynamics.kind == "izhikevich":
+            return SteppedNetwork(dynamics, size, [make(genome) for genome in genomes])
+        engine = native.NeatPopulation.create(
+            dynamics.kind == "feedforward",
+            genomes,
+            settings.input_keys,
+            settings.output_keys,
+            settings.activation_defs,
+            settings.aggregation_function_defs,
+            None if dynamics.kind == "ctrnn" else 1.0,
+            check_threads(threads),
         )
-    pairs = [total_loss(LOSS_IDS[loss], one, targets) for one in answers]
-    total: npt.NDArray[np.float64] = np.array(pairs, np.float64).reshape(-1, 2).sum(axis=1)
-    return total
+    except _UNREADABLE as error:
+        _explain(ids, genomes, config, dynamics.kind, make, error)
+        raise
+    in_python = engine.calling_python()
+    if in_python:
+        functions = (f for i in in_python for f in engine.network(i).python_functions())
+        warn_of_python(config, dict.fromkeys(functions))
+    return ExactNetwork(dynamics, size, engine)
 
 
-def subtract_squares(
-    best: float, answers: npt.NDArray[np.float64], targets: npt.NDArray[np.float64]
-) -> npt.NDArray[np.float64]:
-    """Subtracts squared errors from the best fitness, with the bits of a loop in Python.
+def _explain(
+    ids: Sequence[Any],
+    genomes: Sequence[NeatGenome],
+    config: NeatConfig,
+    kind: KindName,
+    make: Callable[[NeatGenome], Any],
+    error: Exception,
+) -> None:
+    """Raises an error that names the genome which cannot be compiled, if there is one."""
+    if kind != "izhikevich":
+        with_hint(lambda: explain_genes(ids, genomes, function_ids(config)))
+    for index, (key, genome) in enumerate(zip(ids, genomes, strict=True)):
+        try:
+            make(genome)
+        except _UNREADABLE as fault:
+            wanted = "neat.iznn.IZGenome" if kind == "izhikevich" else "neat.DefaultGenome"
+            raise GenomeError(
+                f"genome id {key}: no network can be made of it: {type(fault).__name__}: {fault}. "
+                f"Its genes need what those of {wanted} have.",
+                index,
+            ) from error
+
+
+def with_hint(read: Callable[[], Any]) -> Any:
+    """Adds to the error about an unknown function how to add one to the config.
+
+    Raises:
+        UnknownFunctionError: A node names a function that the config does not know.
+    """
+    try:
+        return read()
+    except UnknownFunctionError as error:
+        raise UnknownFunctionError(
+            f"{error} Add a custom function to the config with "
+            "config.genome_config.add_activation(name, f), or add_aggregation.",
+            error.genome,
+        ) from error
+
+
+def run_samples(network: AnyNetwork, x: npt.ArrayLike) -> npt.NDArray[Any]:
+    """Runs networks from their first state, on samples or on sequences of samples.
 
     Args:
-        best: Where to begin.
-        answers: [P, B, O].
-        targets: [B, O].
+        network: P networks.
+        x: [B, I]; or [B, T, I] for networks with memory, T calls after each other.
 
     Returns:
-        [P].
+        [P, B, O], or [P, B, T, O].
 
     Raises:
-        ShapeError: The targets have another shape.
-        OverflowError: A square is too large for a float.
+        ShapeError: x has another shape.
     """
-    if targets.shape != answers.shape[1:]:
+    samples = np.asarray(x)
+    network.reset()
+    if samples.ndim != 3:
+        outputs: npt.NDArray[Any] = network(samples)
+        return outputs
+    if network.kind == "feedforward":
         raise ShapeError(
-            f"targets must have shape {list(answers.shape[1:])}, one row per sample, "
-            f"found {list(targets.shape)}."
+            f"x has shape {list(samples.shape)}, and feed-forward networks see no sequences. "
+            f"Expected [B, {network.num_inputs}]."
         )
-    native, fitness = network_engine(), np.full(len(answers), best)
-    if native is not None:
-        native.subtract_squares(answers, np.ascontiguousarray(targets), best, fitness)
-        return fitness
-    wanted = targets.ravel().tolist()
-    for p, one in enumerate(answers.reshape(len(answers), -1).tolist()):
-        for got, want in zip(one, wanted, strict=True):
-            fitness[p] -= (got - want) ** 2
-    return fitness
+    if samples.shape[1] == 0:
+        raise ShapeError("x has no steps. Expected [B, T, I] with T of at least 1.")
+    return np.stack([network(samples[:, t]) for t in range(samples.shape[1])], axis=2)

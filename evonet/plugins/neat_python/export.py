@@ -1,4 +1,4 @@
-"""Networks in neat-python's JSON format."""
+"""Writes networks in neat-python's JSON format."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ def export_json(
     """Writes the network of a genome as neat-python's `export_network_json` does.
 
     Args:
-        genome: A neat-python genome, or a genome or population of one of evonet's.
+        genome: A neat-python genome, or evonet's `Genome` or `Population` of one.
         config: A `neat.Config`.
-        path: The file to write; None for none.
+        path: The file to write, or None to write none.
         kind: A kind of network; "auto" for what the config says.
-        metadata: What else to keep in the file.
+        metadata: Further entries of the file.
 
     Returns:
         The JSON.
 
     Raises:
-        OptionError: It is no genome, or there is no such kind.
+        OptionError: The population has more or fewer genomes than one, or there is no such kind.
     """
     from neat.export import export_network_json
 
@@ -43,7 +43,7 @@ def export_json(
         genome = genome.population
     if isinstance(genome, Population):
         if len(genome) != 1:
-            raise OptionError(f"a file holds one network, and this population {len(genome)}.")
+            raise OptionError(f"a file holds one network; this population has {len(genome)}.")
         ((_, genome),) = genome.to_neat(config)
     chosen: Any = kind_of(config) if kind == "auto" else kind
     network = network_maker(chosen, config)(genome)

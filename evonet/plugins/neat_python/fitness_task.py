@@ -1,4 +1,4 @@
-"""What neat-python's users score genomes with, as a task for evonet's own loop."""
+"""What scores genomes in neat-python, as a task for evonet's loop."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from evonet.errors import OptionError
 from evonet.evaluation import Evaluation, Round
 from evonet.plugins.neat_python.compiling import kind_of, network_maker
 from evonet.plugins.neat_python.evaluator import BatchEvaluator
-from evonet.plugins.neat_python.genes import NeatConfig, NeatGenome, pin_counts
+from evonet.plugins.neat_python.genes import NeatConfig, NeatGenome
+from evonet.plugins.neat_python.genomes import input_and_output_counts
 from evonet.plugins.neat_python.scores import (
     GenomeScore,
     TaskScore,
@@ -36,7 +37,7 @@ class FitnessTask(Task):
         num_inputs: I.
         num_outputs: O.
         config: The `neat.Config` of the run.
-        settings: What a config needs so that its networks are of the right kind.
+        settings: The settings that give evonet's config the right kind of networks.
     """
 
     def __init__(self, fitness: Any, config: NeatConfig) -> None:
@@ -49,7 +50,7 @@ class FitnessTask(Task):
         Raises:
             OptionError: It is something else.
         """
-        self.num_inputs, self.num_outputs = pin_counts(config)
+        self.num_inputs, self.num_outputs = input_and_output_counts(config)
         self.settings: dict[str, object] = {}
         self.config = config
         self._network_score: Any = None
@@ -69,7 +70,7 @@ class FitnessTask(Task):
             self._score_pairs = self._scorer_of(fitness)
 
     def _scorer_of(self, function: Any) -> ScorePairs:
-        """Tells by the names of its arguments how a function wants to be called."""
+        """Decides by the names of its arguments how a function is called."""
         names: list[str] = []
         if callable(function):
             found = inspect.signature(function).parameters.values()
@@ -87,8 +88,8 @@ class FitnessTask(Task):
             return lambda pairs: score.of_genomes(pairs, make)
         shown = f"{getattr(function, '__name__', function)}({', '.join(names)})"
         raise OptionError(
-            f"fitness={shown} is not understood. Expected {FORMS}, told apart by the names of "
-            "their arguments."
+            f"fitness={shown} is not understood. Expected {FORMS}; functions are recognised by "
+            "the names of their arguments."
         )
 
     def _eval_genomes(self, function: Any, pairs: list[tuple[int, NeatGenome]]) -> list[float]:

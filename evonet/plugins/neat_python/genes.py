@@ -1,24 +1,29 @@
-"""Reads neat-python's gene objects into arrays.
-
-Nothing here copies a neat-python config or asks it for a node id: both would change how the
-same seed evolves. `neat_genomes.py` is the way back.
-"""
+"""neat-python's gene objects as arrays, and arrays as gene objects."""
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from operator import attrgetter
-from typing import Any, Final, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evonet.errors import GenomeError, OptionError, UnknownFunctionError, did_you_mean
-from evonet.functions.registry import ACTIVATION_IDS, AGGREGATION_IDS
+from evonet.functions.registry import (
+    ACTIVATION_IDS,
+    ACTIVATION_TABLE,
+    AGGREGATION_IDS,
+    AGGREGATION_TABLE,
+)
 from evonet.genes.arrays import ARRAYS, GeneArrays, Int64Array, RealType, owner_of, starts_of
 from evonet.installation import load_native
+
+if TYPE_CHECKING:
+    from evonet.genes.population import Population
 
 # neat-python has no types, so its objects are Any here.
 NeatGenome: TypeAlias = Any
@@ -31,55 +36,6 @@ NODE_NUMBERS: Final = ("bias", "response", "time_constant")
 NODE_NAMES: Final[FunctionIds] = {"activation": ACTIVATION_IDS, "aggregation": AGGREGATION_IDS}
 
 
-def pin_counts(config: NeatConfig) -> tuple[int, int]:
-    """Reads the number of inputs and outputs from a neat-python config.
-
-    Args:
-        config: A `neat.Config`, or its `genome_config`.
-
-    Raises:
-        OptionError: It is no such config, or its input or output keys are unusual.
-    """
-    genome_config: Any = getattr(config, "genome_config", config)
-    try:
-        inputs, outputs = list(genome_config.input_keys), list(genome_config.output_keys)
-    except AttributeError:
-        raise OptionError(
-            f"config is a {type(config).__name__}. Expected a neat.Config or its genome_config."
-        ) from None
-    if inputs != [-1 - i for i in range(len(inputs))] or outputs != list(range(len(outputs))):
-        raise OptionError(
-            f"The config has input keys {inputs} and output keys {outputs}. "
-            "Expected -1, -2, ... and 0, 1, ..."
-        )
-    return len(inputs), len(outputs)
-
-
-def list_genomes(genomes: NeatGenomes) -> tuple[list[Any], list[NeatGenome]]:
-    """Splits genomes, in any form in which neat-python hands them around, from their ids.
-
-    Args:
-        genomes: Pairs (id, genome), or genomes, or a dict of genomes by id.
-
-    Raises:
-        OptionError: It is something else.
-    """
-    items: Iterable[Any] = genomes.items() if isinstance(genomes, Mapping) else genomes
-    ids, found = [], []
-    try:
-        for item in items:
-            key, genome = item if isinstance(item, (tuple, list)) else (item.key, item)
-            ids.append(key)
-            found.append(genome)
-        if all(hasattr(genome, "nodes") and hasattr(genome, "connections") for genome in found):
-            return ids, found
-    except (TypeError, ValueError, AttributeError):
-        pass
-    raise OptionError(
-        "genomes are not neat-python genomes. Expected pairs (id, genome), genomes, or a dict."
-    )
-
-
 def arrays_from_neat(
     ids: Sequence[Any],
     genomes: Sequence[NeatGenome],
@@ -88,8 +44,8 @@ def arrays_from_neat(
 ) -> GeneArrays:
     """Packs gene objects by reading their attributes.
 
-    The compiled extension reads ordinary genomes; the rest of this module reads all others, and
-    everything where there is no extension, to the same arrays.
+    The compiled extension reads ordinary genomes. NumPy reads all others, and everything where
+    there is no extension, into the same arrays.
 
     Args:
         ids: What messages call the genomes, [P].
@@ -170,7 +126,7 @@ def _read_connections(genomes: Sequence[NeatGenome], dtype: RealType) -> dict[st
 def _read_innovations(
     genes: Sequence[Any], start: Int64Array, source: Int64Array, target: Int64Array
 ) -> tuple[Int64Array, Int64Array | None]:
-    """Reads innovation numbers, or makes them up where neat-python has no usable ones.
+    """Reads innovation numbers, or assigns them where neat-python has no usable ones.
 
     Returns:
         The numbers, [E], and the order that sorts them inside each genome, or None.
@@ -183,12 +139,12 @@ def _read_innovations(
         # neat-python may reuse numbers after a checkpoint, and evaluates such genomes all the same.
         warnings.warn(
             "Some genomes use one innovation number for two connections. "
-            "All connections were numbered anew, by source and target.",
+            "All connections were renumbered by source and target.",
             RuntimeWarning,
-            stacklevel=5,
+            stacklevel=6,
         )
-    made_up = _innovations_of_structure(source, target)
-    return made_up, _order_within(start, made_up)
+    assigned = _innovations_of_structure(source, target)
+    return assigned, _order_within(start, assigned)
 
 
 def _repeats_within(start: Int64Array, ordered: Int64Array) -> bool:
@@ -228,10 +184,72 @@ def _reals(values: Iterator[Any], dtype: RealType, count: int) -> NDArray[Any]:
         return np.fromiter(values, np.float64, count).astype(dtype, copy=False)
 
 
+def write_nodes(p: Population, gene_type: Any) -> list[Any]:
+    """Makes a gene object for every node, by genome and key.
+
+    Raises:
+        OptionError: The gene type has an attribute that a population does not hold.
+        GenomeError: It has no time constants, and a node needs one.
+    """
+    columns = {name: getattr(p, name).tolist() for name in NODE_NUMBERS}
+    columns["activation"] = [ACTIVATION_TABLE[i].name for i in p.activation.tolist()]
+    columns["aggregation"] = [AGGREGATION_TABLE[i].name for i in p.aggregation.tolist()]
+    names = _attribute_names(gene_type, columns)
+    if "time_constant" not in names and (p.time_constant != 1).any():
+        i = int(np.argmax(p.time_constant != 1))
+        genome = int(owner_of(p.node_start)[i])
+        raise GenomeError(
+            f"genome {genome}: node {p.node_key[i]}: time_constant is {p.time_constant[i]}, and "
+            "this version of neat-python has no time constants. Install neat-python 2.",
+            genome,
+        )
+    genes = []
+    for i, key in enumerate(p.node_key.tolist()):
+        gene = gene_type(key)
+        for name in names:
+            setattr(gene, name, columns[name][i])
+        genes.append(gene)
+    return genes
+
+
+def write_connections(p: Population, gene_type: Any) -> list[Any]:
+    """Makes a gene object for every connection, by genome and rank.
+
+    Raises:
+        OptionError: The gene type has an attribute that a population does not hold.
+    """
+    order = p.conn_start[owner_of(p.conn_start)] + p.rank
+    listed = np.empty(len(order), np.int64)
+    listed[order] = np.arange(len(order))
+    columns = {name: getattr(p, name)[listed].tolist() for name in ("weight", "enabled")}
+    names = _attribute_names(gene_type, columns)
+    has_innovation = "innovation" in inspect.signature(gene_type).parameters
+    keys = zip(p.source[listed].tolist(), p.target[listed].tolist(), strict=True)
+    innovations = p.innovation[listed].tolist()
+    genes = []
+    for i, key in enumerate(keys):
+        gene = gene_type(key, innovation=innovations[i]) if has_innovation else gene_type(key)
+        for name in names:
+            setattr(gene, name, columns[name][i])
+        genes.append(gene)
+    return genes
+
+
+def _attribute_names(gene_type: Any, known: Iterable[str]) -> list[str]:
+    names = [attribute.name for attribute in gene_type._gene_attributes]
+    unknown = sorted(set(names) - set(known))
+    if unknown:
+        raise OptionError(
+            f"{gene_type.__name__} has attributes that a population does not hold: "
+            f"{', '.join(unknown)}."
+        )
+    return names
+
+
 def explain_genes(
     ids: Sequence[Any], genomes: Sequence[NeatGenome], functions: FunctionIds = NODE_NAMES
 ) -> None:
-    """Looks at gene after gene for one that cannot be read, once it is known that there is one.
+    """Raises for the first gene that cannot be read; called once it is known that there is one.
 
     Args:
         ids: What messages call the genomes, [P].

@@ -1,23 +1,126 @@
-"""Makes neat-python genomes from a population; `neat_genes.py` is the way there."""
+"""neat-python's genomes as populations, and populations as neat-python's genomes.
+
+Nothing here copies a neat-python config or asks it for a node id: both would change how the same
+seed evolves. Reading needs genomes that look like neat-python's, not neat-python itself.
+"""
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+import functools
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
-import numpy as np
+from numpy.typing import DTypeLike
 
 from evonet.errors import GenomeError, OptionError
-from evonet.functions.registry import ACTIVATION_TABLE, AGGREGATION_TABLE
-from evonet.genes.arrays import owner_of
-from evonet.plugins.neat_python.genes import NODE_NUMBERS, NeatConfig, NeatGenome, pin_counts
+from evonet.genes.arrays import GeneArrays, real_type
+from evonet.genes.population import Population
+from evonet.genes.validation import check_population
+from evonet.plugins.neat_python.genes import (
+    NODE_NAMES,
+    FunctionIds,
+    NeatConfig,
+    NeatGenome,
+    NeatGenomes,
+    arrays_from_neat,
+    explain_genes,
+    write_connections,
+    write_nodes,
+)
 
-if TYPE_CHECKING:
-    from evonet.genes.population import Population
+
+def input_and_output_counts(config: NeatConfig) -> tuple[int, int]:
+    """Reads the numbers of inputs and outputs from a neat-python config.
+
+    Args:
+        config: A `neat.Config`, or its `genome_config`.
+
+    Raises:
+        OptionError: It is not such a config, or its input or output keys are unusual.
+    """
+    genome_config: Any = getattr(config, "genome_config", config)
+    try:
+        inputs, outputs = list(genome_config.input_keys), list(genome_config.output_keys)
+    except AttributeError:
+        raise OptionError(
+            f"config is a {type(config).__name__}. Expected a neat.Config or its genome_config."
+        ) from None
+    if inputs != [-1 - i for i in range(len(inputs))] or outputs != list(range(len(outputs))):
+        raise OptionError(
+            f"The config has input keys {inputs} and output keys {outputs}. "
+            "Expected -1, -2, ... and 0, 1, ..."
+        )
+    return len(inputs), len(outputs)
 
 
-def genomes_to_neat(
+def list_genomes(genomes: NeatGenomes) -> tuple[list[Any], list[NeatGenome]]:
+    """Splits genomes, in any form in which neat-python passes them around, from their ids.
+
+    Args:
+        genomes: Pairs (id, genome), or genomes, or a dict of genomes by id.
+
+    Raises:
+        OptionError: It is something else.
+    """
+    items: Iterable[Any] = genomes.items() if isinstance(genomes, Mapping) else genomes
+    ids, found = [], []
+    try:
+        for item in items:
+            key, genome = item if isinstance(item, (tuple, list)) else (item.key, item)
+            ids.append(key)
+            found.append(genome)
+        if all(hasattr(genome, "nodes") and hasattr(genome, "connections") for genome in found):
+            return ids, found
+    except (TypeError, ValueError, AttributeError):
+        pass
+    raise OptionError(
+        "genomes are not neat-python genomes. Expected pairs (id, genome), genomes, or a dict."
+    )
+
+
+def read_genomes(
+    genomes: NeatGenomes, config: NeatConfig, dtype: DTypeLike, make: Callable[..., Population]
+) -> Population:
+    """Packs genomes; `Population.from_neat` documents the arguments, and `make` is that class."""
+    counts = input_and_output_counts(config)
+    ids, found = list_genomes(genomes)
+    arrays = arrays_from_neat(ids, found, real_type(dtype))
+    return build_population(arrays, counts, ids, found, make=make)
+
+
+def build_population(
+    arrays: GeneArrays,
+    counts: tuple[int, int],
+    ids: Sequence[Any],
+    genomes: Sequence[NeatGenome],
+    functions: FunctionIds = NODE_NAMES,
+    make: Callable[..., Population] = Population,
+) -> Population:
+    """Builds a population from arrays that were read from genomes, and checks it.
+
+    Args:
+        arrays: The genes of the genomes.
+        counts: Numbers of inputs and of outputs.
+        ids: What messages call the genomes, [P].
+        genomes: What was read, [P].
+        functions: Ids of activations and of aggregations by name.
+        make: The class of the population.
+
+    Raises:
+        UnknownFunctionError: A node names a function that nobody registered.
+        GenomeError: A gene makes no sense; the message names the genome's id and the gene.
+    """
+    num_inputs, num_outputs = counts
+    population = make(num_inputs=num_inputs, num_outputs=num_outputs, **arrays, validate=False)
+    try:
+        check_population(population, lambda i: f"genome id {ids[i]}")
+    except GenomeError:
+        explain_genes(ids, genomes, functions)  # NumPy turned None into nan; say what it was.
+        raise
+    return population
+
+
+def write_genomes(
     population: Population, config: NeatConfig, keys: Iterable[int] | None
 ) -> list[tuple[int, NeatGenome]]:
     """Makes neat-python genomes; `Population.to_neat` documents the arguments.
@@ -26,7 +129,7 @@ def genomes_to_neat(
         OptionError: The config or the keys do not fit the population.
         GenomeError: The installed neat-python has no time constants, and a node needs one.
     """
-    num_inputs, num_outputs = pin_counts(config)
+    num_inputs, num_outputs = input_and_output_counts(config)
     if (num_inputs, num_outputs) != (population.num_inputs, population.num_outputs):
         raise OptionError(
             f"The config has {num_inputs} inputs and {num_outputs} outputs, the population "
@@ -39,8 +142,8 @@ def genomes_to_neat(
             f"Expected one for each of {len(population)} genomes."
         )
     genome_config: Any = getattr(config, "genome_config", config)
-    nodes = _write_nodes(population, genome_config.node_gene_type)
-    connections = _write_connections(population, genome_config.connection_gene_type)
+    nodes = write_nodes(population, genome_config.node_gene_type)
+    connections = write_connections(population, genome_config.connection_gene_type)
     genome_type = _genome_type(config)
     node_start, conn_start = population.node_start.tolist(), population.conn_start.tolist()
     genomes = []
@@ -60,59 +163,42 @@ def _genome_type(config: NeatConfig) -> Any:
     return neat.DefaultGenome
 
 
-def _write_nodes(p: Population, gene_type: Any) -> list[Any]:
-    """Makes a gene for every node, by genome and key."""
-    columns = {name: getattr(p, name).tolist() for name in NODE_NUMBERS}
-    columns["activation"] = [ACTIVATION_TABLE[i].name for i in p.activation.tolist()]
-    columns["aggregation"] = [AGGREGATION_TABLE[i].name for i in p.aggregation.tolist()]
-    names = _attribute_names(gene_type, columns)
-    if "time_constant" not in names and (p.time_constant != 1).any():
-        i = int(np.argmax(p.time_constant != 1))
-        genome = int(owner_of(p.node_start)[i])
-        raise GenomeError(
-            f"genome {genome}: node {p.node_key[i]}: time_constant is {p.time_constant[i]}, and "
-            "this version of neat-python has no time constants. Install neat-python 2.",
-            genome,
-        )
-    genes = []
-    for i, key in enumerate(p.node_key.tolist()):
-        gene = gene_type(key)
-        for name in names:
-            setattr(gene, name, columns[name][i])
-        genes.append(gene)
-    return genes
+def lazy_genome(population: Population, i: int, key: int, fitness: Any, config: NeatConfig) -> Any:
+    """Makes a genome of the config's type that reads its genes on first use.
 
-
-def _write_connections(p: Population, gene_type: Any) -> list[Any]:
-    """Makes a gene for every connection, by genome and rank."""
-    order = p.conn_start[owner_of(p.conn_start)] + p.rank
-    listed = np.empty(len(order), np.int64)
-    listed[order] = np.arange(len(order))
-    columns = {name: getattr(p, name)[listed].tolist() for name in ("weight", "enabled")}
-    names = _attribute_names(gene_type, columns)
-    has_innovation = "innovation" in inspect.signature(gene_type).parameters
-    keys = zip(p.source[listed].tolist(), p.target[listed].tolist(), strict=True)
-    innovations = p.innovation[listed].tolist()
-    genes = []
-    for i, key in enumerate(keys):
-        gene = gene_type(key, innovation=innovations[i]) if has_innovation else gene_type(key)
-        for name in names:
-            setattr(gene, name, columns[name][i])
-        genes.append(gene)
-    return genes
-
-
-def _attribute_names(gene_type: Any, known: Iterable[str]) -> list[str]:
-    """Lists which attributes a gene type has.
-
-    Raises:
-        OptionError: It has one that a population does not hold.
+    Args:
+        population: The population that has the genes.
+        i: Position of the genome.
+        key: Its id.
+        fitness: Its fitness, or None.
+        config: A `neat.Config`.
     """
-    names = [attribute.name for attribute in gene_type._gene_attributes]
-    unknown = sorted(set(names) - set(known))
-    if unknown:
-        raise OptionError(
-            f"{gene_type.__name__} has attributes that a population does not hold: "
-            f"{', '.join(unknown)}."
-        )
-    return names
+    genome: Any = object.__new__(_lazy_type(config.genome_type))
+    genome.__dict__.update(key=key, fitness=fitness, _genes=(population, i, config))
+    return genome
+
+
+@functools.cache
+def _lazy_type(genome_type: type) -> type:
+    class LazyGenome(genome_type):  # type: ignore[misc]
+        """One genome of a packed population."""
+
+        def __getattr__(self, name: str) -> Any:
+            if name in ("nodes", "connections"):
+                self._make()
+                return self.__dict__[name]
+            raise AttributeError(f"{genome_type.__name__!r} object has no attribute {name!r}")
+
+        def _make(self) -> None:
+            population, i, config = self.__dict__.pop("_genes")
+            ((_, made),) = write_genomes(population[i : i + 1], config, [self.key])
+            self.__dict__.update(nodes=made.nodes, connections=made.connections)
+
+        def __reduce__(self) -> tuple[Any, ...]:
+            """Pickles and copies as a genome like any other."""
+            if "_genes" in self.__dict__:
+                self._make()
+            return genome_type, (self.key,), dict(self.__dict__)
+
+    LazyGenome.__name__ = LazyGenome.__qualname__ = genome_type.__name__
+    return LazyGenome

@@ -1,7 +1,7 @@
-"""What the installed neat-python computes, found out by asking it.
+"""Finds out what the installed neat-python computes, by running it.
 
 Versions differ in a few formulas, and a version number says little about a patched copy. So tiny
-networks are run once, and their answers tell which rule holds.
+networks are run once, and their outputs show which rule holds.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from evonet.errors import OptionError
 from evonet.functions.registry import ACTIVATIONS, AGGREGATIONS
 from evonet.installation import load_native
 
-try:  # now, because somebody may put the drop-in classes in their place later
+try:  # now, because users may replace these classes by the drop-in ones later
     from neat.activations import ActivationFunctionSet, identity_activation
     from neat.aggregations import AggregationFunctionSet
     from neat.ctrnn import CTRNN as NeatCTRNN  # noqa: N811
@@ -35,19 +35,19 @@ CtrnnRule = Literal["euler", "exponential", "unknown"]
 
 @functools.cache
 def built_in_activations() -> dict[str, Callable[..., Any]]:
-    """neat-python's own activation functions by name."""
+    """Returns neat-python's activation functions by name."""
     return dict(ActivationFunctionSet().functions)
 
 
 @functools.cache
 def built_in_aggregations() -> dict[str, Callable[..., Any]]:
-    """neat-python's own aggregation functions by name."""
+    """Returns neat-python's aggregation functions by name."""
     return dict(AggregationFunctionSet().functions)
 
 
 @functools.cache
 def network_engine() -> ModuleType | None:
-    """The extension, told which functions are neat-python's; None where it was not built."""
+    """Returns the extension, set up with neat-python's functions; None where it was not built."""
     native = load_native()
     if native is not None:
         activations, aggregations = built_in_activations(), built_in_aggregations()
@@ -62,10 +62,10 @@ def network_engine() -> ModuleType | None:
 
 @functools.cache
 def ctrnn_rule() -> CtrnnRule:
-    """How continuous-time networks take a step: 2.1 is exact, those before it are not.
+    """Returns how continuous-time networks take a step: exactly from 2.1 on, before by Euler.
 
-    "euler" also keeps the two oddities of those versions: a node integrates what its own buffer
-    held two steps ago, and `advance` returns the buffer before the last.
+    "euler" includes two oddities of those versions: a node integrates the value that its buffer
+    had two steps ago, and `advance` returns the buffer before the last.
     """
     node = CTRNNNodeEval(1.0, identity_activation, sum, 1.0, 1.0, [])
     network = NeatCTRNN([], [0], {0: node})
@@ -80,13 +80,13 @@ def ctrnn_rule() -> CtrnnRule:
 
 @functools.cache
 def takes_time_constant() -> bool:
-    """Whether `CTRNN.create` gets one time constant for all nodes, as before 2.0."""
+    """Returns whether `CTRNN.create` takes one time constant for all nodes, as before 2.0."""
     return "time_constant" in inspect.signature(NeatCTRNN.create).parameters
 
 
 @functools.cache
 def resets_what_is_not_finite() -> bool:
-    """Whether a spiking neuron begins anew once it is infinite or no number, as from 2.1 on."""
+    """Returns whether a spiking neuron resets once it is infinite or NaN, as from 2.1 on."""
     neuron = IZNeuron(0.0, 0.02, 0.2, -65.0, 8.0, [])
     neuron.v = math.nan
     neuron.advance(0.05)
@@ -95,6 +95,6 @@ def resets_what_is_not_finite() -> bool:
 
 @functools.cache
 def evaluates_orphans() -> bool:
-    """Whether a node without links counts by its bias, as from 1.1 on."""
+    """Returns whether nodes without links are evaluated on their bias, as from 1.1 on."""
     layers, _ = feed_forward_layers([-1], [0], [(-1, 0), (1, 0)])
     return any(1 in layer for layer in layers)

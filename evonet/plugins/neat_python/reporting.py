@@ -1,7 +1,7 @@
-"""neat-python's reporters, told about a run of evonet.
+"""Calls neat-python's reporters during a run of evonet.
 
-They hear what `neat.Population.run` would tell them, in its order. The mean genetic distance,
-which that prints as an `info`, is not among it: evonet never measures all distances.
+They get the calls of `neat.Population.run`, in its order. Only the mean genetic distance, which it
+reports by `info`, is missing: evonet never measures all distances.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from evonet.evolution.neat.species import Species
 from evonet.evolution.record import GenerationRecord
 from evonet.numerics.exact_sum import mean
 from evonet.plugins.neat_python.genes import NeatConfig
-from evonet.plugins.neat_python.lazy_genomes import lazy_genome
+from evonet.plugins.neat_python.genomes import lazy_genome
 
 
 class ReporterBridge(Callback):
-    """Tells reporters what happens."""
+    """Calls neat-python's reporters at the points of a run that they know."""
 
     def __init__(self, reporters: Iterable[Any], config: NeatConfig) -> None:
-        """Says nothing yet.
+        """Takes reporters, and calls none yet.
 
         Args:
-            reporters: Such as `neat.StdOutReporter(True)`.
+            reporters: neat-python's reporters, such as `neat.StdOutReporter(True)`.
             config: The `neat.Config` of the run.
         """
         from neat.reporting import ReporterSet
@@ -45,14 +45,14 @@ class ReporterBridge(Callback):
         self._begun = False
 
     def on_start(self, run: Run) -> None:
-        """Learns where the genomes are."""
+        """Keeps the evolution, which has the genomes."""
         assert isinstance(run.algorithm, NEAT)
         self._neat = run.algorithm
         self._begun = False
 
     @contextmanager
     def evaluating(self) -> Iterator[None]:
-        """Ends the generation before, and starts this one."""
+        """Reports the end of the last generation and the start of this one."""
         neat = self._state()
         if self._begun and self._is_heard:
             self._reporters.end_generation(self._config, *self._look(neat))
@@ -61,7 +61,7 @@ class ReporterBridge(Callback):
         yield
 
     def on_generation(self, record: GenerationRecord) -> None:
-        """Tells how the generation did, and which species die out."""
+        """Reports the scores of the generation, and which species die out."""
         if not self._is_heard:
             return
         neat = self._state()
@@ -82,15 +82,15 @@ class ReporterBridge(Callback):
         self._told = _fitness_of(survivors, scores)
 
     def on_end(self, result: Result) -> None:
-        """Tells of the best genome of a run that was to do all its generations."""
+        """Reports the best genome of a run that has no fitness threshold."""
         neat = result.algorithm
         if neat.config.neat.no_fitness_termination and result.best is not None:
             best = result.best
             genome = lazy_genome(best.genome, 0, best.id, best.fitness, self._config)
             self._reporters.found_solution(self._config, neat.generation, genome)
 
-    def tell_of_extinction(self) -> None:
-        """All species died out."""
+    def report_extinction(self) -> None:
+        """Reports that all species died out."""
         self._reporters.complete_extinction()
 
     def _state(self) -> NEAT:
@@ -98,7 +98,7 @@ class ReporterBridge(Callback):
         return self._neat
 
     def _look(self, neat: NEAT) -> tuple[dict[int, Any], Any]:
-        """The population by id, and its species, as reporters know them."""
+        """Returns the population by id, and its species, in the form of neat-python's."""
         state = neat.state
         fitness = [None] * len(state.ids) if state.fitness is None else state.fitness.tolist()
         ids = state.ids.tolist()
@@ -137,7 +137,7 @@ class ReporterBridge(Callback):
 def _fitness_of(
     species: list[Species], scores: npt.NDArray[np.float64]
 ) -> dict[int, tuple[float, float]]:
-    """The fitness of each species, and what it is among the others, by key."""
+    """Returns the fitness and the adjusted fitness of each species, by key."""
     if not species:
         return {}
     everyone = scores[np.concatenate([s.members for s in species])]

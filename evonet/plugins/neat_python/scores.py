@@ -1,7 +1,7 @@
 """The ways to score genomes: by examples, by outputs, one by one, or by a task.
 
-A score sees genomes through networks. `of_population` takes compiled networks, so that it serves
-neat-python's loop and evonet's own alike; scores that want the genome objects take those.
+A score sees genomes through networks. `of_population` takes compiled networks, so it serves both
+neat-python's loop and evonet's; `GenomeScore` takes the genome objects.
 """
 
 from __future__ import annotations
@@ -16,24 +16,28 @@ import numpy.typing as npt
 from evonet.errors import FitnessError, OptionError, ShapeError, check_option
 from evonet.evaluation import Evaluation
 from evonet.functions.registry import LOSS_IDS
-from evonet.plugins.neat_python.compiling import AnyNetwork, run_samples
-from evonet.plugins.neat_python.exact import PopulationFace, losses, subtract_squares
+from evonet.plugins.neat_python.exact import AnyNetwork, run_samples
 from evonet.plugins.neat_python.genes import NeatGenome
+from evonet.plugins.neat_python.population_networks import (
+    PopulationNetwork,
+    losses,
+    subtract_squares,
+)
 from evonet.tasks.base import Task, adopt, is_task
 
 Outputs = Callable[[npt.NDArray[Any]], npt.ArrayLike]
-OwnLoss = Callable[[npt.NDArray[Any], npt.NDArray[Any]], npt.ArrayLike]
+CustomLoss = Callable[[npt.NDArray[Any], npt.NDArray[Any]], npt.ArrayLike]
 
 
 class NetworkScore(Protocol):
     """Scores all networks of a population together."""
 
     def of_population(self, network: AnyNetwork, seed: int) -> npt.ArrayLike:
-        """Gives [P] fitness.
+        """Returns fitness [P].
 
         Args:
             network: P networks.
-            seed: Differs from generation to generation.
+            seed: For random numbers; differs from generation to generation.
         """
 
 
@@ -44,17 +48,17 @@ class DataScore:
     Attributes:
         x: [B, I] samples, or [B, T, I] sequences.
         y: [B, O] the right answers, or [B, T, O].
-        loss: A loss that evonet knows, or a function of outputs [P, B, O] and y that gives [P].
-        best: Fitness of a network without error.
+        loss: A loss that evonet knows, or a function of outputs [P, B, O] and y that returns [P].
+        best: The fitness of a network without error.
     """
 
     x: npt.NDArray[np.float64]
     y: npt.NDArray[np.float64]
-    loss: str | OwnLoss
+    loss: str | CustomLoss
     best: float
 
     @classmethod
-    def of(cls, x: Any, y: Any, loss: str | OwnLoss, best: float) -> DataScore:
+    def of(cls, x: Any, y: Any, loss: str | CustomLoss, best: float) -> DataScore:
         """Checks the examples.
 
         Raises:
@@ -74,7 +78,7 @@ class DataScore:
         return cls(samples, answers, loss, float(best))
 
     def of_population(self, network: AnyNetwork, seed: int) -> npt.ArrayLike:
-        """Scores all networks; see `NetworkScore`."""
+        """Scores all networks, as `NetworkScore` describes."""
         if self.y.shape[-1] != network.num_outputs:
             raise ShapeError(
                 f"Y has {self.y.shape[-1]} columns, and the networks have {network.num_outputs} "
@@ -82,13 +86,13 @@ class DataScore:
             )
         if callable(self.loss):
             return self.best - np.asarray(self.loss(run_samples(network, self.x), self.y))
-        if self.x.ndim == 2 and not isinstance(network, PopulationFace):
+        if self.x.ndim == 2 and not isinstance(network, PopulationNetwork):
             return self.best - network.loss(self.x, self.y, self.loss)
         flat = self.y.reshape(-1, network.num_outputs)
-        answers = run_samples(network, self.x).reshape(len(network), *flat.shape)
-        if self.loss == "squared" and isinstance(network, PopulationFace):
-            return subtract_squares(self.best, answers, flat)
-        return self.best - losses(answers, flat, self.loss)
+        outputs = run_samples(network, self.x).reshape(len(network), *flat.shape)
+        if self.loss == "squared" and isinstance(network, PopulationNetwork):
+            return subtract_squares(self.best, outputs, flat)
+        return self.best - losses(outputs, flat, self.loss)
 
 
 @dataclass(frozen=True)
@@ -97,7 +101,7 @@ class OutputScore:
 
     Attributes:
         x: [B, I] samples, or [B, T, I] sequences.
-        function: Takes outputs [P, B, O], or [P, B, T, O], and gives [P].
+        function: Takes outputs [P, B, O], or [P, B, T, O], and returns [P].
     """
 
     x: npt.NDArray[np.float64]
@@ -121,13 +125,13 @@ class OutputScore:
         return cls(samples, function)
 
     def of_population(self, network: AnyNetwork, seed: int) -> npt.ArrayLike:
-        """Scores all networks; see `NetworkScore`."""
+        """Scores all networks, as `NetworkScore` describes."""
         return self.function(run_samples(network, self.x))
 
 
 @dataclass(frozen=True)
 class TaskScore:
-    """Fitness = that of a task.
+    """Fitness = what a task returns.
 
     Attributes:
         task: Anything that evonet can evolve on.
@@ -150,7 +154,7 @@ class TaskScore:
         return cls(adopt(task))
 
     def of_population(self, network: AnyNetwork, seed: int) -> npt.ArrayLike:
-        """Scores all networks; see `NetworkScore`."""
+        """Scores all networks, as `NetworkScore` describes."""
         for name in ("num_inputs", "num_outputs"):
             wanted, found = getattr(self.task, name), getattr(network, name)
             if wanted != found:
@@ -167,7 +171,7 @@ class GenomeScore:
     """Fitness = a function of one genome and its network.
 
     Attributes:
-        function: Takes a genome and its drop-in network, and gives a number.
+        function: Takes a genome and its drop-in network, and returns a number.
     """
 
     function: Callable[[NeatGenome, Any], float]
@@ -185,14 +189,14 @@ class GenomeScore:
     def of_genomes(
         self, genomes: Sequence[tuple[Any, NeatGenome]], make: Callable[[NeatGenome], Any]
     ) -> list[float]:
-        """Scores genome after genome.
+        """Scores one genome at a time.
 
         Args:
             genomes: Pairs (id, genome).
-            make: Makes a genome's network, when its turn has come.
+            make: Makes a genome's network.
 
         Raises:
-            FitnessError: The function gave something but a number; names the genome.
+            FitnessError: The function did not return a number; names the genome.
         """
         return [
             check_fitness(self.function(genome, make(genome)), key, "f(genome, net)")
@@ -204,7 +208,7 @@ def check_fitness(found: Any, key: Any, where: str) -> float:
     """Reads one fitness.
 
     Raises:
-        FitnessError: It is missing, no number or NaN; names the genome.
+        FitnessError: It is missing, not a number, or NaN; names the genome.
     """
     if found is None:
         raise FitnessError(
@@ -228,11 +232,11 @@ def check_population_fitness(found: Any, ids: Sequence[Any]) -> list[float]:
     """Reads the fitness of all genomes.
 
     Args:
-        found: What a score gave.
-        ids: [P] of the genomes.
+        found: What a score returned.
+        ids: The ids of the genomes, [P].
 
     Raises:
-        FitnessError: It has another shape than [P], or that of a genome is no number.
+        FitnessError: It has another shape than [P], or a genome's fitness is not a number.
     """
     if found is None:
         raise FitnessError(

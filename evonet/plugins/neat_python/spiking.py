@@ -10,27 +10,27 @@ import numpy.typing as npt
 from neat.iznn import IZNN as NeatIZNN  # noqa: N811
 from neat.iznn import IZNeuron
 
-from evonet.plugins.neat_python.compiled import check_rows
-from evonet.plugins.neat_python.genes import NeatConfig, NeatGenome
-from evonet.plugins.neat_python.installed import (
-    evaluates_orphans,
-    network_engine,
-    resets_what_is_not_finite,
+from evonet.plugins.neat_python.drop_in import (
+    ReadOnlyList,
+    SampleCopies,
+    check_rows,
+    engine_for,
 )
-from evonet.plugins.neat_python.read_only import ReadOnlyList
+from evonet.plugins.neat_python.genes import NeatConfig, NeatGenome
+from evonet.plugins.neat_python.installed import resets_what_is_not_finite
 
 _NUMBERS = ("bias", "a", "b", "c", "d", "v", "u", "fired", "current")
 
 
 class CompiledNeuron(IZNeuron):  # type: ignore[misc]
-    """One neuron of a compiled network: its numbers are the network's.
+    """A neuron of a compiled network, whose numbers it reads and sets.
 
     Attributes:
-        inputs: Links (source, weight). Not to be changed.
+        inputs: Links (source, weight); read-only.
     """
 
     def __init__(self, neuron: Any, inputs: list[tuple[int, float]]) -> None:
-        """Looks at a native `NeatNeuron`."""
+        """Views a native `NeatNeuron`."""
         object.__setattr__(self, "_neuron", neuron)
         object.__setattr__(self, "inputs", ReadOnlyList(inputs))
 
@@ -45,13 +45,13 @@ class CompiledNeuron(IZNeuron):  # type: ignore[misc]
         setattr(self._neuron, name, value)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickles and copies as a neuron of neat-python's own."""
+        """Pickles and copies as one of neat-python's neurons."""
         made_of = (self.bias, self.a, self.b, self.c, self.d, list(self.inputs))
         state = {name: getattr(self, name) for name in _NUMBERS}
         return IZNeuron, made_of, state
 
 
-class IZNN(NeatIZNN):  # type: ignore[misc]
+class IZNN(SampleCopies, NeatIZNN):  # type: ignore[misc]
     """neat-python's `IZNN`; networks that `create` makes are compiled.
 
     Attributes:
@@ -68,7 +68,6 @@ class IZNN(NeatIZNN):  # type: ignore[misc]
             outputs: Keys of the outputs.
         """
         self._engine: Any = None
-        self._samples: list[Any] | None = None
         NeatIZNN.__init__(self, neurons, inputs, outputs)
 
     @staticmethod
@@ -79,18 +78,17 @@ class IZNN(NeatIZNN):  # type: ignore[misc]
             genome: Its nodes and connections, such as an `IZGenome`.
             config: A `neat.Config`.
         """
-        native, settings = network_engine(), config.genome_config
-        ordinary = isinstance(genome.nodes, dict) and isinstance(genome.connections, dict)
-        if native is None or not ordinary or not evaluates_orphans():
+        native, settings = engine_for(genome), config.genome_config
+        if native is None:
             made = NeatIZNN.create(genome, config)
             return IZNN(made.neurons, made.inputs, made.outputs)
+        keys = settings.input_keys, settings.output_keys
+        return IZNN._of_engine(native.NeatSpikingNetwork.create(genome, *keys), *keys)
+
+    @classmethod
+    def _of_engine(cls, engine: Any, inputs: list[int], outputs: list[int]) -> IZNN:
         network = object.__new__(IZNN)
-        network._samples = None
-        network._engine = native.NeatSpikingNetwork.create(
-            genome, settings.input_keys, settings.output_keys
-        )
-        network.inputs = settings.input_keys
-        network.outputs = settings.output_keys
+        network._engine, network.inputs, network.outputs = engine, inputs, outputs
         return network
 
     @property
@@ -120,7 +118,7 @@ class IZNN(NeatIZNN):  # type: ignore[misc]
         self._plain_inputs = values
 
     def set_inputs(self, inputs: Sequence[float]) -> None:
-        """Sets what flows in until it is set again.
+        """Sets the inputs of all following steps.
 
         Args:
             inputs: [I].
@@ -137,13 +135,13 @@ class IZNN(NeatIZNN):  # type: ignore[misc]
         """Lets time pass.
 
         Args:
-            dt_msec: How much, in milliseconds, as one step.
+            dt_msec: How much time, in milliseconds, as one step.
 
         Returns:
             [O], 1 for outputs that fire and 0 for others.
 
         Raises:
-            KeyError: Inputs were never set, and somebody reads one.
+            KeyError: A neuron reads an input, and inputs were never set.
         """
         if self._engine is None:
             fired: list[float] = NeatIZNN.advance(self, dt_msec)
@@ -152,19 +150,19 @@ class IZNN(NeatIZNN):  # type: ignore[misc]
         return fired
 
     def reset(self) -> None:
-        """Brings all neurons back to the beginning, those of `advance_batch` too."""
+        """Returns to the first state, in batches too."""
         if self._engine is None:
             NeatIZNN.reset(self)
         else:
             self._engine.reset()
-        self._samples = None
+        self._copies = None
 
     def advance_batch(self, x: npt.ArrayLike, dt_msec: float) -> npt.NDArray[np.float64]:
-        """Lets time pass for many samples, each with a memory of its own, until `reset`.
+        """Lets time pass for many samples, each of which has its own memory until `reset`.
 
         Args:
             x: [B, I], with the same B in every call until `reset`.
-            dt_msec: How much, in milliseconds, as one step.
+            dt_msec: How much time, in milliseconds, as one step.
 
         Returns:
             [B, O], 1 for outputs that fire and 0 for others.
@@ -173,28 +171,22 @@ class IZNN(NeatIZNN):  # type: ignore[misc]
             RuntimeError: x has another shape, or more or fewer samples than before.
         """
         samples = check_rows(x, len(self.inputs))
-        if self._samples is None:
-            self._samples = [self.fresh() for _ in samples]
-        if len(self._samples) != len(samples):
-            raise RuntimeError(f"Expected {len(self._samples)} samples, got {len(samples)}")
         rows = []
-        for network, row in zip(self._samples, samples.tolist(), strict=True):
+        for network, row in self._pair_copies(samples):
             network.set_inputs(row)
             rows.append(network.advance(dt_msec))
         return np.array(rows, np.float64).reshape(len(samples), len(self.outputs))
 
     def fresh(self) -> IZNN:
-        """Another network of the same neurons, all at the beginning."""
-        fresh = object.__new__(IZNN)
-        fresh._samples = None
-        fresh.inputs, fresh.outputs = self.inputs, self.outputs
-        fresh._engine = None if self._engine is None else self._engine.copy()
-        if self._engine is None:
-            fresh.input_values = {}
-            fresh.neurons = {
+        """Returns another network of the same neurons, in its first state."""
+        if self._engine is not None:
+            fresh = IZNN._of_engine(self._engine.copy(), self.inputs, self.outputs)
+        else:
+            neurons = {
                 key: IZNeuron(n.bias, n.a, n.b, n.c, n.d, n.inputs)
                 for key, n in self.neurons.items()
             }
+            fresh = IZNN(neurons, self.inputs, self.outputs)
         fresh.reset()
         return fresh
 

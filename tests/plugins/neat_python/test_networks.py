@@ -346,12 +346,12 @@ def _tell(native: Any, compensates_sums: bool) -> None:
 def test_without_the_extension_neat_pythons_own_code_runs(
     config: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from evonet.plugins.neat_python import compiled, compiling, continuous, exact, spiking
+    from evonet.plugins.neat_python import drop_in, exact, population_networks
 
     genome = chain(config, activation="tanh")
     x = [[1.0, 2.0], [0.5, -1.0]]
     batch = FeedForwardNetwork.create(genome, config).activate_batch(x)
-    for module in (compiled, compiling, continuous, exact, networks, spiking):
+    for module in (drop_in, exact, population_networks):
         monkeypatch.setattr(module, "network_engine", lambda: None)
     slow = FeedForwardNetwork.create(genome, config)
     assert slow.activate_batch(x).tolist() == batch.tolist()

@@ -1,7 +1,7 @@
-"""Finds genes that make no sense, and says so in words.
+"""Finds genes that make no sense, and describes them.
 
-Every check is one pass of NumPy over some genomes at once: a mask of what is wrong. Only when a
-mask has a hit does Python look at single genes, to write the message.
+Every check is one pass of NumPy over some genomes at once, which marks what is wrong. Python looks
+at a single gene only once one is marked, to write the message.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ Mask: TypeAlias = NDArray[np.bool_]
 TABLE: Final = 1 << 21
 
 
-def check_genes(part: Population, begin: int, labels: Sequence[str] | None) -> None:
+def check_genes(part: Population, start: int, name_genome: Callable[[int], str]) -> None:
     """Raises for the first gene that makes no sense.
 
     Args:
         part: Some neighbouring genomes; their arrays fit together.
-        begin: Number of the first of them.
-        labels: What messages call each genome of the whole population.
+        start: Position of the first of them in the whole population.
+        name_genome: Returns what messages call the genome at such a position.
 
     Raises:
         UnknownFunctionError: A node has a function id that nobody registered.
         GenomeError: A gene makes no sense.
     """
-    checks = _Checks(part, begin, labels)
+    checks = _Checks(part, start, name_genome)
     # In this order, because later checks rely on earlier ones.
     checks.check_node_keys()
     checks.check_outputs()
@@ -50,10 +50,10 @@ def check_genes(part: Population, begin: int, labels: Sequence[str] | None) -> N
 
 
 class _Checks:
-    def __init__(self, part: Population, begin: int, labels: Sequence[str] | None) -> None:
+    def __init__(self, part: Population, start: int, name_genome: Callable[[int], str]) -> None:
         self.p = part
-        self.begin = begin
-        self.labels = labels
+        self.start = start
+        self.name_genome = name_genome
         self.node_owner = owner_of(part.node_start)
         self.conn_owner = owner_of(part.conn_start)
 
@@ -62,21 +62,23 @@ class _Checks:
     def fault(
         self, genome: int, message: str, kind: type[GenomeError] = GenomeError
     ) -> GenomeError:
-        number = self.begin + genome
-        label = f"genome {number}" if self.labels is None else self.labels[number]
-        return kind(f"{label}: {message}", number)
+        position = self.start + int(genome)
+        return kind(f"{self.name_genome(position)}: {message}", position)
 
-    def node_fault(self, bad: Mask, says: Callable[[int], str]) -> None:
+    def node_fault(
+        self, bad: Mask, describe: Callable[[int], str], kind: type[GenomeError] = GenomeError
+    ) -> None:
         """Raises for the first node in the mask."""
         if bad.any():
             i = int(np.argmax(bad))
-            raise self.fault(self.node_owner[i], f"node {self.p.node_key[i]}: {says(i)}")
+            message = f"node {self.p.node_key[i]}: {describe(i)}"
+            raise self.fault(self.node_owner[i], message, kind)
 
-    def conn_fault(self, bad: Mask, says: Callable[[int], str], first: int = 0) -> None:
-        """Raises for the first connection in the mask, which begins at connection `first`."""
+    def conn_fault(self, bad: Mask, describe: Callable[[int], str], first: int = 0) -> None:
+        """Raises for the first connection in the mask, which starts at connection `first`."""
         if bad.any():
             i = first + int(np.argmax(bad))
-            raise self.fault(self.conn_owner[i], f"connection {self.pair(i)}: {says(i)}")
+            raise self.fault(self.conn_owner[i], f"connection {self.pair(i)}: {describe(i)}")
 
     def pair(self, i: int) -> str:
         return f"({self.p.source[i]}, {self.p.target[i]})"
@@ -103,13 +105,10 @@ class _Checks:
         self.node_fault(
             key > LARGEST_KEY, lambda i: f"its key is too large. The largest is {LARGEST_KEY}."
         )
-        same_genome = self.node_owner[1:] == self.node_owner[:-1]
-        bad = np.zeros(len(key), np.bool_)
-        bad[1:] = same_genome & (key[1:] == key[:-1])
-        self.node_fault(bad, lambda i: "its key appears twice.")
-        bad[1:] = same_genome & (key[1:] < key[:-1])
+        repeats, falls = _unordered(self.node_owner, key)
+        self.node_fault(repeats, lambda i: "its key appears twice.")
         self.node_fault(
-            bad, lambda i: f"it comes after node {key[i - 1]}. Expected ascending keys."
+            falls, lambda i: f"it comes after node {key[i - 1]}. Expected ascending keys."
         )
 
     def check_outputs(self) -> None:
@@ -138,31 +137,27 @@ class _Checks:
     def check_function_ids(
         self, ids: NDArray[np.uint8], known: Sequence[Function], what: str
     ) -> None:
-        if len(ids) and ids.max() >= len(known):
-            i = int(np.argmax(ids >= len(known)))
-            raise self.fault(
-                self.node_owner[i],
-                f"node {self.p.node_key[i]}: {what} {ids[i]} is not a known id. "
-                f"Ids are 0 ({known[0].name}) to {len(known) - 1} ({known[-1].name}).",
-                UnknownFunctionError,
-            )
+        self.node_fault(
+            ids >= len(known),
+            lambda i: (
+                f"{what} {ids[i]} is not a known id. "
+                f"Ids are 0 ({known[0].name}) to {len(known) - 1} ({known[-1].name})."
+            ),
+            UnknownFunctionError,
+        )
 
     def check_values(self) -> None:
         p = self.p
         for name in ("bias", "response", "time_constant"):
-            self.check_finite(name, getattr(p, name))
+            self.check_finite(name, getattr(p, name), self.node_fault)
         self.node_fault(
             p.time_constant <= 0,
             lambda i: f"time_constant is {p.time_constant[i]}. Expected more than 0.",
         )
-        self.conn_fault(
-            ~np.isfinite(p.weight), lambda i: f"weight is {p.weight[i]}. Expected a finite number."
-        )
+        self.check_finite("weight", p.weight, self.conn_fault)
 
-    def check_finite(self, name: str, values: RealArray) -> None:
-        self.node_fault(
-            ~np.isfinite(values), lambda i: f"{name} is {values[i]}. Expected a finite number."
-        )
+    def check_finite(self, name: str, values: RealArray, fault: Callable[..., None]) -> None:
+        fault(~np.isfinite(values), lambda i: f"{name} is {values[i]}. Expected a finite number.")
 
     def check_innovations(self) -> None:
         number = self.p.innovation
@@ -170,15 +165,13 @@ class _Checks:
             (number < 0) | (number > LARGEST_KEY),
             lambda i: f"innovation is {number[i]}. Expected 0 to {LARGEST_KEY}.",
         )
-        same_genome = self.conn_owner[1:] == self.conn_owner[:-1]
-        bad = np.zeros(len(number), np.bool_)
-        bad[1:] = same_genome & (number[1:] == number[:-1])
+        repeats, falls = _unordered(self.conn_owner, number)
         self.conn_fault(
-            bad, lambda i: f"innovation {number[i]} is also that of connection {self.pair(i - 1)}."
+            repeats,
+            lambda i: f"innovation {number[i]} is also that of connection {self.pair(i - 1)}.",
         )
-        bad[1:] = same_genome & (number[1:] < number[:-1])
         self.conn_fault(
-            bad,
+            falls,
             lambda i: (
                 f"innovation {number[i]} comes after {number[i - 1]}. "
                 "Expected ascending innovations."
@@ -197,8 +190,8 @@ class _Checks:
         )
         node, source, target, span = self.compact_keys()
         step = max(1, TABLE // span)
-        for begin in range(0, len(p), step):
-            self.check_ends_of(slice(begin, begin + step), node, source, target, span)
+        for start in range(0, len(p), step):
+            self.check_ends_of(slice(start, start + step), node, source, target, span)
 
     def compact_keys(self) -> tuple[Int64Array, Int64Array, Int64Array, int]:
         """Renumbers keys if they are too large for a table with a row of keys per genome.
@@ -283,3 +276,12 @@ class _Checks:
                 uses[first + p.rank] > 1,
                 lambda i: f"rank {p.rank[i]} appears twice. Expected 0 to {size[i] - 1} once each.",
             )
+
+
+def _unordered(owner: Int64Array, values: Int64Array) -> tuple[Mask, Mask]:
+    """Marks values that equal, or are below, the one before them in the same genome."""
+    repeats, falls = np.zeros((2, len(values)), np.bool_)
+    same_genome = owner[1:] == owner[:-1]
+    repeats[1:] = same_genome & (values[1:] == values[:-1])
+    falls[1:] = same_genome & (values[1:] < values[:-1])
+    return repeats, falls

@@ -1,0 +1,277 @@
+"""Populations of networks that compute as neat-python does, with the methods of `Network`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from evonet.backends.reference.loss import total_loss
+from evonet.definitions.dynamics import Dynamics
+from evonet.errors import OptionError, ShapeError, check_option
+from evonet.functions.registry import LOSS_IDS
+from evonet.network import Network
+from evonet.plugins.neat_python.installed import ctrnn_rule, network_engine
+
+
+class PopulationNetwork:
+    """The methods of `Network` that scores and tasks call; subclasses say how samples are answered.
+
+    Attributes:
+        kind: The kind of network.
+        num_genomes: P.
+        num_inputs: I.
+        num_outputs: O.
+        dtype: The type of the outputs.
+    """
+
+    dtype = np.dtype(np.float64)
+
+    def __init__(self, kind: str, size: tuple[int, int, int]) -> None:
+        self.kind = kind
+        self.num_genomes, self.num_inputs, self.num_outputs = size
+
+    def __len__(self) -> int:
+        return self.num_genomes
+
+    def __call__(self, x: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        """Evaluates every network on every sample, as `Network` does.
+
+        Args:
+            x: [B, I] or [P, B, I].
+
+        Returns:
+            [P, B, O].
+
+        Raises:
+            ShapeError: x has neither shape, or more or fewer samples than are remembered.
+        """
+        samples = np.ascontiguousarray(x, np.float64)
+        fits = samples.ndim in (2, 3) and samples.shape[-1] == self.num_inputs
+        if not fits or (samples.ndim == 3 and len(samples) != self.num_genomes):
+            raise ShapeError(
+                f"x must have shape [B, {self.num_inputs}] or [{self.num_genomes}, B, "
+                f"{self.num_inputs}], found {list(samples.shape)}. I is num_inputs of the config."
+            )
+        outputs = np.empty((self.num_genomes, samples.shape[-2], self.num_outputs))
+        self._answer(samples, outputs)
+        return outputs
+
+    def _answer(self, x: npt.NDArray[np.float64], y: npt.NDArray[np.float64]) -> None:
+        raise NotImplementedError
+
+    def reset(self) -> None:
+        """Returns to the first state."""
+
+    def loss(self, x: Any, targets: Any, loss: str = "squared") -> npt.NDArray[np.float64]:
+        """Returns the loss of every network, from and back to the first state, as `Network` does.
+
+        Raises:
+            ShapeError: x or targets has another shape.
+            OptionError: There is no such loss.
+        """
+        self.reset()
+        outputs = self(x)
+        self.reset()
+        return losses(outputs, np.asarray(targets, np.float64), loss)
+
+    def rollout(self, *_: object, **__: object) -> NoReturn:
+        """Refuses: only kernels run whole episodes.
+
+        Raises:
+            OptionError: Always.
+        """
+        raise OptionError(
+            "these networks have functions or formulas that no kernel computes, so no kernel can "
+            "run whole episodes. Let Gymnasium step the environment: from_env(..., native=False)."
+        )
+
+
+class ExactNetwork(PopulationNetwork):
+    """P networks that the compiled extension evaluates together, as neat-python would."""
+
+    def __init__(self, dynamics: Dynamics, size: tuple[int, int, int], engine: Any) -> None:
+        """Takes networks.
+
+        Args:
+            dynamics: How they work through time; any kind but spiking.
+            size: P, I and O.
+            engine: A native `NeatPopulation`.
+        """
+        super().__init__(dynamics.kind, size)
+        self._dynamics = dynamics
+        self._engine = engine
+        self._width = 0
+
+    def _answer(self, x: npt.NDArray[np.float64], y: npt.NDArray[np.float64]) -> None:
+        steps, time_step = self._dynamics.steps, self._dynamics.time_step
+        if self.kind != "feedforward" and self._width != y.shape[1]:
+            check_remembered(self._width, y.shape[1])
+            self._width = y.shape[1]
+            self._engine.begin(self._width)
+        if self.kind == "ctrnn":
+            self._engine.advance(steps, x, y, time_step, ctrnn_rule() == "exponential")
+        else:
+            self._engine.answer(steps, x, y)
+
+    def reset(self) -> None:
+        """Returns to the first state."""
+        self._width = 0
+
+
+class SteppedNetwork(PopulationNetwork):
+    """P networks of the drop-in classes, advanced one genome and one sample at a time."""
+
+    def __init__(
+        self, dynamics: Dynamics, size: tuple[int, int, int], networks: Sequence[Any]
+    ) -> None:
+        """Takes networks in their first state.
+
+        Args:
+            dynamics: How they work through time.
+            size: P, I and O.
+            networks: Objects of the drop-in classes, [P].
+        """
+        super().__init__(dynamics.kind, size)
+        self._dynamics = dynamics
+        self._networks = networks
+        self._copies: list[list[Any]] = []
+
+    def _answer(self, x: npt.NDArray[np.float64], y: npt.NDArray[np.float64]) -> None:
+        self._copy_for(y.shape[1])
+        for p, network in enumerate(self._networks):
+            rows = (x if x.ndim == 2 else x[p]).tolist()
+            copies = self._copies[p] if self._copies else [network] * len(rows)
+            for b, row in enumerate(rows):
+                for _ in range(self._dynamics.steps):
+                    y[p, b] = self._step(copies[b], row)
+
+    def _copy_for(self, width: int) -> None:
+        """Copies the networks for each sample, or checks that there is a copy for each."""
+        if self.kind == "feedforward" or not self._networks:
+            return
+        if not self._copies:
+            self._copies = [[network.fresh() for _ in range(width)] for network in self._networks]
+        check_remembered(len(self._copies[0]), width)
+
+    def _step(self, network: Any, row: list[float]) -> Any:
+        time = self._dynamics.time_step
+        if self.kind == "ctrnn":
+            return network.advance(row, time, time)
+        if self.kind == "izhikevich":
+            network.set_inputs(row)
+            return network.advance(time)
+        return network.activate(row)
+
+    def reset(self) -> None:
+        """Returns to the first state."""
+        self._copies = []
+
+
+def check_remembered(remembered: int, found: int) -> None:
+    """Refuses another number of samples than the networks remember.
+
+    Raises:
+        ShapeError: There are more or fewer.
+    """
+    if remembered not in (0, found):
+        raise ShapeError(
+            f"x has {found} samples, and the networks remember {remembered}. Call reset() first."
+        )
+
+
+class MixedNetwork(PopulationNetwork):
+    """P networks: some run in kernels, the others as neat-python would."""
+
+    def __init__(
+        self,
+        size: tuple[int, int, int],
+        is_exact: npt.NDArray[np.bool_],
+        exact: ExactNetwork | SteppedNetwork,
+        compiled: Network,
+    ) -> None:
+        """Puts both together.
+
+        Args:
+            size: P, I and O.
+            is_exact: Which ones run as neat-python would, [P].
+            exact: These.
+            compiled: The others.
+        """
+        super().__init__(exact.kind, size)
+        self._is_exact = is_exact
+        self._exact = exact
+        self._compiled = compiled
+
+    def _answer(self, x: npt.NDArray[np.float64], y: npt.NDArray[np.float64]) -> None:
+        shared = x.ndim == 2
+        y[self._is_exact] = self._exact(x if shared else x[self._is_exact])
+        y[~self._is_exact] = self._compiled(x if shared else x[~self._is_exact])
+
+    def reset(self) -> None:
+        """Returns to the first state."""
+        self._exact.reset()
+        self._compiled.reset()
+
+
+def losses(
+    outputs: npt.NDArray[np.float64], targets: npt.NDArray[np.float64], loss: str
+) -> npt.NDArray[np.float64]:
+    """Computes the loss of every genome.
+
+    Args:
+        outputs: [P, B, O].
+        targets: [B, O].
+        loss: One of `evonet.functions.registry.LOSSES`.
+
+    Returns:
+        [P].
+
+    Raises:
+        ShapeError: The targets have another shape.
+        OptionError: There is no such loss.
+    """
+    check_option("loss", loss, tuple(LOSS_IDS))
+    _check_targets(outputs, targets)
+    pairs = [total_loss(LOSS_IDS[loss], one, targets) for one in outputs]
+    total: npt.NDArray[np.float64] = np.array(pairs, np.float64).reshape(-1, 2).sum(axis=1)
+    return total
+
+
+def subtract_squares(
+    best: float, outputs: npt.NDArray[np.float64], targets: npt.NDArray[np.float64]
+) -> npt.NDArray[np.float64]:
+    """Subtracts squared errors from the best fitness, with the bits of a loop in Python.
+
+    Args:
+        best: The fitness of a network without error.
+        outputs: [P, B, O].
+        targets: [B, O].
+
+    Returns:
+        [P].
+
+    Raises:
+        ShapeError: The targets have another shape.
+        OverflowError: A square is too large for a float.
+    """
+    _check_targets(outputs, targets)
+    native, fitness = network_engine(), np.full(len(outputs), best)
+    if native is not None:
+        native.subtract_squares(outputs, np.ascontiguousarray(targets), best, fitness)
+        return fitness
+    wanted = targets.ravel().tolist()
+    for p, one in enumerate(outputs.reshape(len(outputs), -1).tolist()):
+        for got, want in zip(one, wanted, strict=True):
+            fitness[p] -= (got - want) ** 2
+    return fitness
+
+
+def _check_targets(outputs: npt.NDArray[np.float64], targets: npt.NDArray[np.float64]) -> None:
+    if targets.shape != outputs.shape[1:]:
+        raise ShapeError(
+            f"targets must have shape {list(outputs.shape[1:])}, one row per sample, "
+            f"found {list(targets.shape)}."
+        )
