@@ -48,7 +48,7 @@ MOST_PINS: Final = 2**31 - 1
 
 
 class GeneArrays(TypedDict):
-    """All arrays of a population by name; `Population` says what each one holds."""
+    """All arrays of a population by name; `Population` documents each one."""
 
     node_start: Int64Array
     node_key: Int64Array
@@ -98,7 +98,7 @@ def starts_of(counts: NDArray[Any]) -> Int64Array:
 
 
 def owner_of(starts: Int64Array) -> Int64Array:
-    """Tells for every gene which genome it belongs to.
+    """Returns for every gene the genome that it belongs to.
 
     Args:
         starts: Offsets of the genomes, [P+1].

@@ -33,34 +33,34 @@ def save_population(population: Population, path: str | os.PathLike[str]) -> Non
     """Writes a population to a safetensors file; `Population.save` documents it.
 
     Raises:
-        OptionError: Two functions of one's own have the same name.
-        OSError: The disk or the folder does not take it.
+        OptionError: Two custom functions have the same name.
+        OSError: The file cannot be written.
     """
     settings: dict[str, Any] = {
         "num_inputs": population.num_inputs,
         "num_outputs": population.num_outputs,
     }
-    names, own, tensors = pack_functions(population)
+    names, custom, tensors = pack_functions(population)
     settings |= names
-    if own:
-        settings["functions"] = own
+    if custom:
+        settings["functions"] = custom
     write_tensors(path, FORMAT, VERSION, settings, tensors)
 
 
 def pack_functions(
     population: Population,
 ) -> tuple[dict[str, list[str]], dict[str, dict[str, str]], dict[str, NDArray[Any]]]:
-    """Brings the functions of a population into a form that does not depend on the process.
+    """Writes the functions of a population in a form that does not depend on the process.
 
     Returns:
-        The names by id for every setting; functions of one's own with their expressions, those
-        that are in use; and all arrays, with ids of that list of names.
+        The names by id for every setting; the custom functions in use with their expressions; and
+        all arrays, with ids that count in those names.
 
     Raises:
-        OptionError: Two functions have the same name.
+        OptionError: Two custom functions have the same name.
     """
     names: dict[str, list[str]] = {}
-    own: dict[str, dict[str, str]] = {}
+    custom: dict[str, dict[str, str]] = {}
     tensors = {name: getattr(population, name) for name in ARRAYS}
     for name, (setting, functions) in FUNCTIONS.items():
         ids, builtin = tensors[name], functions.num_builtin
@@ -68,25 +68,24 @@ def pack_functions(
         names[setting] = [function.name for function in functions[:builtin]]
         names[setting] += [name for name, _ in used]
         if used:
-            own[setting] = dict(used)
+            custom[setting] = dict(used)
             table = np.arange(256, dtype=np.uint8)
             for place, (known, text) in enumerate(used):
                 table[functions.id_of(known, text)] = builtin + place
             tensors[name] = table[ids]
-    return names, own, tensors
+    return names, custom, tensors
 
 
 def read_population(path: str | os.PathLike[str], make: Callable[..., Made]) -> Made:
-    """Reads a file.
+    """Reads a population from a file.
 
     Args:
         path: The file.
-        make: What to do with the numbers of inputs and outputs and the arrays, all by name; it
-            validates genes.
+        make: Takes the numbers of inputs and outputs and the arrays, by name, and validates them.
 
     Raises:
         FileFormatError: The file is damaged, or holds something else.
-        OSError: There is no such file, or it cannot be read.
+        OSError: The file does not exist or cannot be read.
     """
     settings, tensors = read_tensors(path, FORMAT, VERSION, ARRAYS)
     where = os.fspath(path)
@@ -104,11 +103,11 @@ def read_population(path: str | os.PathLike[str], make: Callable[..., Made]) -> 
                 f"{where}: {name} is {settings[name]!r}. Expected 0 to {MOST_PINS}."
             )
         counts.append(settings[name])
-    own = settings.get("functions", {})
-    if not is_texts(own):
+    custom = settings.get("functions", {})
+    if not is_texts(custom):
         raise FileFormatError(f"{where}: functions are not tables of expressions.")
     try:
-        with adopted(own):
+        with adopted(custom):
             for name, (setting, functions) in FUNCTIONS.items():
                 tensors[name] = renumber(tensors[name], settings[setting], functions, name)
             return make(num_inputs=counts[0], num_outputs=counts[1], **tensors)
@@ -117,16 +116,16 @@ def read_population(path: str | os.PathLike[str], make: Callable[..., Made]) -> 
 
 
 def renumber(ids: NDArray[Any], names: Any, functions: Functions, where: str) -> NDArray[np.uint8]:
-    """Turns the ids of a file into today's ids.
+    """Turns the ids of a file into the ids of this process.
 
     Args:
         ids: Which of the names each node uses, [N].
         names: The names by id, as the file lists them.
         functions: The registry.
-        where: How a message begins.
+        where: The start of a message.
 
     Raises:
-        FileFormatError: A node uses a name that is not in the registry, or no name at all.
+        FileFormatError: A node uses a name that is not registered, or none of the names.
     """
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise FileFormatError(f"{where}s are {names!r}. Expected a list of names.")
@@ -134,13 +133,13 @@ def renumber(ids: NDArray[Any], names: Any, functions: Functions, where: str) ->
         raise FileFormatError(f"{where} has type {ids.dtype}. Expected uint8.")
     if ids.size and ids.max() >= len(names):
         raise FileFormatError(f"{where} has an id {ids.max()}, and the file names {len(names)}.")
-    today = functions.ids
+    known = functions.ids
     table = np.zeros(256, np.uint8)
     for i in np.unique(ids).tolist():
-        if names[i] not in today:
+        if names[i] not in known:
             raise FileFormatError(
-                f'{where} "{names[i]}" is not known. {did_you_mean(names[i], today)}'
+                f'{where} "{names[i]}" is not known. {did_you_mean(names[i], known)}'
             )
-        table[i] = today[names[i]]
+        table[i] = known[names[i]]
     renumbered: NDArray[np.uint8] = table[ids]
     return renumbered

@@ -1,4 +1,4 @@
-"""How the first genomes are connected: the candidates, and how many of them a genome gets."""
+"""How the first genomes are connected: candidates, and how many of them each genome gets."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class FirstPlan:
     Attributes:
         num_inputs: I.
         num_nodes: Output and hidden nodes, with the keys 0, 1, ...
-        source: [C] candidate connections.
-        target: [C].
+        source: Sources of the candidate connections, [C].
+        target: Their targets, [C].
         num_wanted: How many of the candidates a genome gets, chosen at random.
         one_input: Instead, all candidates of one random input.
     """
@@ -35,7 +35,7 @@ def plan_first_generation(config: Config, num_inputs: int, num_outputs: int) -> 
     """Follows neat-python's initial_connection schemes.
 
     Args:
-        config: Says which scheme.
+        config: Names the scheme.
         num_inputs: I.
         num_outputs: O.
     """

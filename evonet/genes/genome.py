@@ -41,7 +41,7 @@ class Connection(NamedTuple):
         target: Key of a node.
         weight: Multiplies the source's value.
         enabled: A disabled connection is kept in the genome but carries nothing.
-        innovation: Number of the mutation that invented it; None where it has yet to get one.
+        innovation: Number of the mutation that invented it; None where it is still to be assigned.
     """
 
     source: int
@@ -54,7 +54,7 @@ class Connection(NamedTuple):
 class Genome:
     """A readable view of one genome.
 
-    Two genomes are equal if all their genes are, wherever they came from.
+    Two genomes are equal if all their genes are, whatever population they come from.
     """
 
     __slots__ = ("_population",)
@@ -133,7 +133,7 @@ class Genome:
         return self._population == other._population
 
     def __repr__(self) -> str:
-        """Says how large the genome is."""
+        """Describes the genome by its size."""
         return (
             f"Genome(inputs={self.num_inputs}, outputs={self.num_outputs}, "
             f"nodes={self.num_nodes}, connections={self.num_connections})"

@@ -78,7 +78,7 @@ def _convert(gene: Gene) -> Gene:
 
 
 def _read_key(value: Any) -> int:
-    # Beyond 64 bits NumPy could not even store it for the validation to see.
+    # Beyond 64 bits NumPy could not even store it for validation.
     return max(-(2**63), min(index(value), 2**63 - 1))
 
 

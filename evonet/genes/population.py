@@ -27,8 +27,8 @@ class Population:
     Genome g owns the nodes `node_start[g]:node_start[g + 1]`, by ascending key, and the connections
     `conn_start[g]:conn_start[g + 1]`, by ascending innovation number. Inputs have the keys
     -1..-I and no genes; outputs have the keys 0..O-1 and always a node; hidden nodes have larger
-    keys. A population never changes: its arrays are read-only, and what looks like a change gives
-    a new population.
+    keys. A population never changes: its arrays are read-only, and methods that seem to change it
+    return a new population.
 
     `population[3]` is a readable `Genome`; `population[2:5]` (which shares memory),
     `population[mask]` and `population[[3, 1, 1]]` are populations. Two populations are equal if
@@ -37,14 +37,14 @@ class Population:
     Attributes:
         num_inputs: How many inputs each network has, I.
         num_outputs: How many outputs each network has, O.
-        node_start: Where the nodes of each genome begin, int64 [P+1].
-        node_key: Names of the nodes, int64 [N].
+        node_start: Where the nodes of each genome start, int64 [P+1].
+        node_key: Key of each node, int64 [N].
         bias: Added to the aggregate of a node's links, [N].
         response: Multiplies that aggregate, [N].
         activation: Id from `evonet.functions.registry.ACTIVATIONS`, uint8 [N].
         aggregation: Id from `evonet.functions.registry.AGGREGATIONS`, uint8 [N].
         time_constant: For continuous-time networks, in seconds, above 0, [N].
-        conn_start: Where the connections of each genome begin, int64 [P+1].
+        conn_start: Where the connections of each genome start, int64 [P+1].
         innovation: Number of the mutation that invented the connection, int64 [E].
         source: Key of a node or an input, int64 [E].
         target: Key of a node, int64 [E].
@@ -157,7 +157,7 @@ class Population:
     def from_neat(
         cls, genomes: Mapping[int, Any] | Iterable[Any], config: Any, dtype: DTypeLike = np.float64
     ) -> Population:
-        """Packs neat-python genomes; neither they nor the config change.
+        """Packs neat-python genomes; neither the genomes nor the config change.
 
         Where neat-python has no innovation numbers (before 1.0), or a genome uses one twice,
         equal (source, target) pairs get equal numbers. Where it has no time constants, they are 1.
@@ -227,9 +227,9 @@ class Population:
             num_nodes: Hidden and output nodes of each genome.
             num_connections: Distinct connections of each genome.
             dtype: float32 or float64; float32 gives the rounded genes of float64.
-            seed: Which networks to draw.
-            feed_forward: Whether to draw only acyclic networks, in which outputs are no sources.
-                Otherwise any node may read any node, itself too.
+            seed: Determines the networks.
+            feed_forward: Whether to draw only acyclic networks, in which outputs are never
+                sources. Otherwise any node may read any node, including itself.
             activations: Names to choose from for each node.
             aggregations: Names to choose from for each node.
             enabled: Probability that a connection is enabled.
@@ -267,7 +267,7 @@ class Population:
             path: The file to replace or create.
 
         Raises:
-            OSError: The disk or the folder does not take it.
+            OSError: The file cannot be written.
         """
         save_population(self, path)
 
@@ -280,8 +280,8 @@ class Population:
                 every gene is validated.
 
         Raises:
-            FileFormatError: The file is damaged, from a newer evonet, or no population.
-            OSError: There is no such file, or it cannot be read.
+            FileFormatError: The file is damaged, from a newer evonet, or not a population.
+            OSError: The file does not exist or cannot be read.
         """
         return read_population(path, cls)
 
@@ -337,7 +337,7 @@ class Population:
         if to == self.dtype:
             return self
         reals = [name for name, kind in ARRAYS.items() if kind == "real"]
-        with np.errstate(over="ignore", under="ignore"):  # The validation finds what overflowed.
+        with np.errstate(over="ignore", under="ignore"):  # The validation finds overflow.
             arrays = {name: getattr(self, name).astype(to) for name in reals}
         return self._with(arrays, validate=to == np.float32)
 
@@ -390,7 +390,7 @@ class Population:
         return all(_same_bits(getattr(self, name), getattr(other, name)) for name in ARRAYS)
 
     def __repr__(self) -> str:
-        """Says how many genes of what type there are."""
+        """Describes the population by its numbers of genes and their type."""
         return (
             f"Population({self.num_genomes} genomes, {self.num_inputs} inputs, "
             f"{self.num_outputs} outputs, {self.num_nodes} nodes, "

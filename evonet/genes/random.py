@@ -19,7 +19,7 @@ from evonet.functions.registry import activation_id, aggregation_id
 from evonet.genes.arrays import MOST_PINS, GeneArrays, Int64Array, RealType
 
 # With at most this many slots per wanted connection it is cheaper to shuffle all slots than to
-# draw some and draw again where two fell together.
+# draw some and to redraw those that were drawn twice.
 DENSE: Final = 4
 # How many nodes and connections are drawn at a time.
 PART: Final = 1 << 21
@@ -125,7 +125,7 @@ class _Graph:
 def _draw_pairs(
     rng: np.random.Generator, graph: _Graph, num_genomes: int, num_connections: int
 ) -> Int64Array:
-    """Draws who is connected to whom, a part of the genomes at a time to spare memory.
+    """Draws which nodes are connected, a part of the genomes at a time to save memory.
 
     Returns:
         `target * num_sources + source + num_inputs` with the keys of both ends, ascending inside
@@ -139,12 +139,12 @@ def _draw_pairs(
         )
     pairs = np.empty((num_genomes, num_connections), np.int64)
     part = max(1, PART // (1 + graph.hidden + num_connections))
-    for begin in range(0, num_genomes, part):
-        rows = pairs[begin : begin + part]
+    for start in range(0, num_genomes, part):
+        rows = pairs[start : start + part]
         hidden_keys = np.tile(np.arange(graph.hidden) + graph.outputs, (len(rows), 1))
         hidden_keys = rng.permuted(hidden_keys, axis=1)
-        wishes = _draw_wishes(rng, graph, len(rows))
-        slots = _draw_slots(rng, graph.num_slots, wishes, num_connections)
+        needed = _draw_needed(rng, graph, len(rows))
+        slots = _draw_slots(rng, graph.num_slots, needed, num_connections)
         rows[:] = _pairs_of_slots(graph, slots, hidden_keys)
         rows.sort(axis=1)
     return pairs.ravel()
@@ -163,55 +163,55 @@ def _pairs_of_slots(graph: _Graph, slots: Int64Array, hidden_keys: Int64Array) -
     return target * graph.num_sources + source + graph.inputs
 
 
-def _draw_wishes(rng: np.random.Generator, graph: _Graph, num_genomes: int) -> Int64Array:
-    """Draws the connections without which a node would be dead or deaf.
+def _draw_needed(rng: np.random.Generator, graph: _Graph, num_genomes: int) -> Int64Array:
+    """Draws the connections without which a node would have no effect or no input.
 
-    Every hidden node wants to be read by a later one or an output: then all of them matter to
-    the outputs. After that every node wants something to read.
+    First, every hidden node needs a later node or an output that reads it: then all of them matter
+    to the outputs. After that, every node needs something to read.
 
     Returns:
         Slots in order of importance, with repetitions, [P, at most 2 H + O].
     """
     inputs, hidden, outputs = graph.inputs, graph.hidden, graph.outputs
     position = np.arange(hidden)
-    wishes = [np.zeros((num_genomes, 0), np.int64)]
+    needed = [np.zeros((num_genomes, 0), np.int64)]
     if outputs:
         later = hidden - 1 - position + outputs
         reader = position + 1 + rng.integers(later, size=(num_genomes, hidden))
-        wishes.append(rng.permuted(graph.slot(position + inputs, reader), axis=1))
+        needed.append(rng.permuted(graph.slot(position + inputs, reader), axis=1))
     if inputs + hidden:
         listener = np.arange(0 if inputs else 1, hidden + outputs)
         earlier = inputs + np.minimum(listener, hidden)
         source = rng.integers(earlier, size=(num_genomes, len(listener)))
-        wishes.append(rng.permuted(graph.slot(source, listener), axis=1))
-    return np.concatenate(wishes, axis=1)
+        needed.append(rng.permuted(graph.slot(source, listener), axis=1))
+    return np.concatenate(needed, axis=1)
 
 
 def _draw_slots(
-    rng: np.random.Generator, num_slots: int, wishes: Int64Array, wanted: int
+    rng: np.random.Generator, num_slots: int, needed: Int64Array, wanted: int
 ) -> Int64Array:
-    """Draws distinct slots, the wishes before all others.
+    """Draws distinct slots, the needed ones before all others.
 
     Args:
-        rng: Where the randomness comes from.
+        rng: The source of randomness.
         num_slots: How many slots there are, at least `wanted`.
-        wishes: Slots that come first, [P, W].
+        needed: Slots that come first, [P, W].
         wanted: How many slots each genome gets.
 
     Returns:
         Slots in any order, [P, wanted].
     """
-    num_genomes, num_wishes = wishes.shape
+    num_genomes, num_needed = needed.shape
     if wanted == 0:
         return np.zeros((num_genomes, 0), np.int64)
     if num_slots <= DENSE * wanted:
         priority = rng.random((num_genomes, num_slots))
-        # Backwards, so that of a repeated wish the first and most important one counts.
-        backwards = np.arange(num_wishes)[::-1]
-        np.put_along_axis(priority, wishes[:, backwards], backwards - float(num_wishes), axis=1)
+        # Backwards, so that of a repeated slot the first and most important one counts.
+        backwards = np.arange(num_needed)[::-1]
+        np.put_along_axis(priority, needed[:, backwards], backwards - float(num_needed), axis=1)
         return np.argpartition(priority, wanted - 1, axis=1)[:, :wanted]
     # Of m draws about m - m^2 / 8 wanted differ, so 1.2 times as many are nearly always enough.
-    slots, more = wishes, wanted + wanted // 5 + 16
+    slots, more = needed, wanted + wanted // 5 + 16
     while True:
         drawn = rng.integers(num_slots, size=(num_genomes, more))
         slots = np.concatenate([slots, drawn], axis=1)

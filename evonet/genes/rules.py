@@ -1,4 +1,4 @@
-"""The config as the plain numbers that `kernels/genetics/gene_rules.h` reads, by its names."""
+"""The settings of a config as the numbers that `kernels/genetics/gene_rules.h` reads, by name."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Rules = dict[str, Any]
 
 
 def genome_rules(config: Config) -> Rules:
-    """What breeding needs to know."""
+    """Returns the rules of breeding."""
     genome = config.genome
     return {
         "bias": _float_rule(genome.bias),
@@ -36,7 +36,7 @@ def genome_rules(config: Config) -> Rules:
 
 
 def distance_rules(config: Config) -> Rules:
-    """What genetic distance needs to know."""
+    """Returns the rules of genetic distance."""
     genome = config.genome
     return {
         "disjoint": genome.compatibility_disjoint_coefficient,
@@ -48,10 +48,10 @@ def distance_rules(config: Config) -> Rules:
 
 
 def check_time_constants(config: Config, dtype: np.dtype[Any]) -> None:
-    """Refuses a config that would let evolution make nodes which are not valid.
+    """Refuses a config under which evolution would make invalid nodes.
 
     Args:
-        config: Says how time constants begin and mutate.
+        config: Has the rules by which time constants are drawn and mutate.
         dtype: Type of the genes.
 
     Raises:
@@ -62,7 +62,7 @@ def check_time_constants(config: Config, dtype: np.dtype[Any]) -> None:
     if not constant and dtype.type(gene.min_value) <= 0:
         raise OptionError(
             f"genome.time_constant_min_value={gene.min_value} lets time constants fall to 0, but "
-            "they must stay above it. Use 0.01, say."
+            "they must stay above it. Use 0.01, for example."
         )
 
 
@@ -80,9 +80,9 @@ def _float_rule(gene: FloatGene) -> Rules:
 
 
 def _ids(config: Config, title: str) -> dict[str, int]:
-    """What names mean to a config, whatever they mean to others now."""
-    functions, own = OWN[title], config.functions.get(title, {})
-    return {**functions.ids, **{name: functions.id_of(name, text) for name, text in own.items()}}
+    """Returns the ids of function names in a config, whatever they mean elsewhere by now."""
+    functions, custom = OWN[title], config.functions.get(title, {})
+    return {**functions.ids, **{name: functions.id_of(name, text) for name, text in custom.items()}}
 
 
 def _choice_rule(gene: ChoiceGene, ids: Mapping[str, int]) -> Rules:

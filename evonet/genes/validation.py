@@ -75,7 +75,7 @@ def _check_starts(p: Population) -> None:
     for name, arrays in (("node_start", NODE_ARRAYS), ("conn_start", CONNECTION_ARRAYS)):
         starts: Int64Array = getattr(p, name)
         if starts[0] != 0:
-            raise ShapeError(f"{name} begins with {starts[0]}. Expected 0.")
+            raise ShapeError(f"{name} starts with {starts[0]}. Expected 0.")
         falls = starts[1:] < starts[:-1]
         if falls.any():
             g = int(np.argmax(falls))

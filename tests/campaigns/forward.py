@@ -8,8 +8,8 @@ every SIMD level and in several batch splits; all results must have the bits of 
 
 `neat` runs float64 networks made of neat-python genomes and follows them node by node. Whole
 networks cannot be compared with a tolerance: one ulp in an early node may move an output by any
-amount. So each node gets the values that *evonet* computed for its sources, and is asked what
-neat-python's own functions make of them. Both must agree on
+amount. So neat-python's own functions compute each node from the values that *evonet* computed for
+its sources. Both must agree on
 
   * which nodes are evaluated, in which layer, from which links in which order;
   * the pre-activation p = bias + response * aggregate, within 4 eps (|bias| + |response| S). S is
@@ -71,7 +71,7 @@ def random_genes(
     nowhere, a sixth of the links is disabled, keys may be sparse, links come in any order.
 
     Args:
-        rng: Where the randomness comes from.
+        rng: The source of randomness.
         num_inputs: I.
         num_outputs: O.
         num_hidden: Hidden nodes.
@@ -194,7 +194,7 @@ def simd_level(name: str) -> Iterator[None]:
 
 
 def random_samples(rng: random.Random, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
-    """Draws samples; every tenth number is zero, infinite, denormal, huge or no number."""
+    """Draws samples; every tenth number is zero, infinite, denormal, huge or NaN."""
     values = np.random.default_rng(rng.getrandbits(64)).normal(0, 1.5, shape)
     flat = values.reshape(-1)
     for i in range(flat.size):
@@ -211,7 +211,7 @@ def wrong_genomes(found: np.ndarray, expected: np.ndarray) -> set[int]:
 
 
 def check_bits(population: evonet.Population, x: np.ndarray, cuts: list[int]) -> tuple[int, int]:
-    """Runs one population in every way there is.
+    """Runs one population with all instruction sets, threads and cuts.
 
     Args:
         population: P genomes.
@@ -219,7 +219,7 @@ def check_bits(population: evonet.Population, x: np.ndarray, cuts: list[int]) ->
         cuts: Where to cut the batch, ascending.
 
     Returns:
-        How many runs were compared with the reference, and how many genomes went wrong.
+        How many runs were compared with the reference, and how many genomes have a wrong bit.
     """
     reference = evonet.compile(population, backend="reference", on_cycle="zero")
     expected = reference(x)
@@ -235,7 +235,7 @@ def check_bits(population: evonet.Population, x: np.ndarray, cuts: list[int]) ->
         parts = [network(x[..., a:b, :]) for a, b in itertools.pairwise(edges)]
         wrong |= wrong_genomes(np.concatenate(parts, axis=1), expected)
         runs += 2
-    # A genome must not feel its neighbours either.
+    # A genome's outputs must not depend on its neighbours either.
     part = slice(len(population) // 3, len(population) // 2 + 1)
     network = evonet.compile(population[part], backend="cpu", on_cycle="zero")
     found = network(x if x.ndim == 2 else x[part])
@@ -244,7 +244,7 @@ def check_bits(population: evonet.Population, x: np.ndarray, cuts: list[int]) ->
 
 
 def run_bits(networks: int, seed: int, chunk: int = 250, max_hidden: int = 56) -> BitsReport:
-    """Compares so many random networks; every eighth population is of a few large ones."""
+    """Compares random networks; every eighth population consists of a few large ones."""
     report = BitsReport()
     for index in itertools.count():
         if report.networks >= networks:
@@ -327,7 +327,7 @@ class NeatReport:
 
 
 def with_probes(schedule: Schedule) -> Schedule:
-    """Lets a schedule tell all: every node's value and pre-activation become outputs.
+    """Makes every node's value and pre-activation an output of a schedule.
 
     Behind the n nodes of a genome come copies of them that read the same links and have the
     identity as activation. Outputs are the n nodes, then the n probes; genomes with fewer nodes
@@ -403,7 +403,7 @@ def in_units(deviation: float, unit: float) -> float:
 
 
 class NodeChecker:
-    """Follows one network at a time and adds what it finds to a report."""
+    """Compares one network at a time and adds the findings to a report."""
 
     def __init__(self, report: NeatReport) -> None:
         self.report = report
@@ -448,7 +448,7 @@ class NodeChecker:
 
             try:
                 expected = activate(found_pre)
-            except OverflowError:  # evonet says infinity where Python raises
+            except OverflowError:  # evonet returns infinity where Python raises
                 expected = math.inf if gene.activation == "square" else found_pre * math.inf
             unit = ulp_unit(gene.activation, found_pre, expected)
             off = in_units(distance(found, expected), unit)
@@ -474,10 +474,10 @@ class NodeChecker:
         Args:
             genome: neat-python's genome.
             config: neat-python's config.
-            schedule: What evonet made of all genomes.
-            g: Which genome this is.
-            x: [B, I] its samples.
-            y: [B, probes] what the schedule with probes made of them.
+            schedule: evonet's schedule of all genomes.
+            g: Position of the genome.
+            x: Its samples, [B, I].
+            y: The outputs of the schedule with probes, [B, probes].
 
         Returns:
             What is wrong, or nothing.
@@ -520,7 +520,7 @@ class NodeChecker:
 
 
 def run_neat(networks: int, seed: int, chunk: int = 500, samples: int = 4) -> NeatReport:
-    """Follows so many random networks, ten nodes each on average, on a few samples each."""
+    """Compares random networks node by node, ten nodes each on average, on a few samples each."""
     report = NeatReport()
     checker = NodeChecker(report)
     for index in itertools.count():
@@ -572,13 +572,13 @@ def main() -> int:
     parser.add_argument("--networks", type=int, help="10,000 for bits, 100,000 for neat")
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
-    begin = time.perf_counter()
+    start = time.perf_counter()
     if arguments.campaign == "bits":
         report: Any = run_bits(arguments.networks or 10_000, arguments.seed)
     else:
         report = run_neat(arguments.networks or 100_000, arguments.seed)
         print({name: round(worst, 2) for name, worst in sorted(report.worst_ulp.items())})
-    print(f"{report}; seed {arguments.seed}, {time.perf_counter() - begin:.0f} s")
+    print(f"{report}; seed {arguments.seed}, {time.perf_counter() - start:.0f} s")
     return 1 if report.mismatches else 0
 
 

@@ -3,8 +3,8 @@
     python -m tests.campaigns.memory [--networks 20000] [--seed 1]
 
 Float64 networks of all functions, with self-loops, cycles, disabled links and nodes that lead
-nowhere. Before every step both sides get the same state, then each node is asked what neat-python's
-own functions make of it; `verify_forward.py` says why and within what.
+nowhere. Before every step both sides get the same state, then neat-python's own functions compute
+each node; `tests/campaigns/forward.py` explains why, and which deviations are allowed.
 
   recurrent   Nodes, links and their order are those of RecurrentNetwork.create. Pre-activations
               within 4 eps of the sum of |w v|, activations within 2 ulp. neat-python's own
@@ -71,12 +71,12 @@ class Chunk:
 
     def __init__(self, rng: random.Random, kind: Any, count: int, report: Report) -> None:
         self.rng, self.kind, self.report = rng, kind, report
-        pins = rng.randint(0, 5), rng.choice((1, 2, 3, 4, 6))
-        self.config: Any = neat_config(*pins)
+        counts = rng.randint(0, 5), rng.choice((1, 2, 3, 4, 6))
+        self.config: Any = neat_config(*counts)
         genes = [
             random_genes(
                 rng,
-                *pins,
+                *counts,
                 min(40, round(rng.expovariate(1 / 8))),
                 cyclic=rng.random() < 0.9,
                 degree=rng.choice((1.5, 3.0, 6.0)),
@@ -98,7 +98,7 @@ class Chunk:
         self.scale = 20.0 if kind == "izhikevich" else 1.0
 
     def run(self) -> Iterator[str]:
-        """Faults, one for each network that has any."""
+        """Yields a fault for each network that has one."""
         s = self.network.schedule
         shape = s.dynamics.num_states, s.num_nodes, SAMPLES
         state = np.array([self.rng.gauss(0, 1) for _ in range(math.prod(shape))]).reshape(shape)
@@ -199,12 +199,12 @@ class Chunk:
             z = bias + response * aggregate(terms)
             try:
                 value = activate(z)
-            except OverflowError:  # evonet says infinity where Python raises
+            except OverflowError:  # evonet returns infinity where Python raises
                 value = math.inf if gene.activation == "square" else z * math.inf
             expected = kept * old[key][b] + (1 - kept) * value
             unit = EPS * (abs(kept * old[key][b]) + (1 - kept) * abs(value))
             unit += (1 - kept) * ulp_unit(gene.activation, z, value)
-            # What the activation makes of the rounding of z, which here nobody can see.
+            # The effect of rounding in z, which cannot be seen from here.
             slack = 4 * EPS * (abs(bias) + abs(response) * sum(map(abs, terms)))
             unit += (1 - kept) * rise(activate, z, slack)
             if not in_units(distance(mine, expected), unit) <= 4:
@@ -226,13 +226,13 @@ class Chunk:
                 values.update((key, old[key][b]) for key in keys if key in values)
             try:
                 theirs.activate([seen[key][b] for key in theirs.input_nodes])
-            except OverflowError:  # evonet says infinity where Python raises
+            except OverflowError:  # evonet returns infinity where Python raises
                 continue
             for key in keys:
                 expected = theirs.values[theirs.active].get(key, 0.0)
                 off = distance(found[key][b], expected)
                 if off > 1e-9 * max(1.0, abs(expected)):
-                    return f"node {key}: {found[key][b]!r}, and activate() says {expected!r}"
+                    return f"node {key}: {found[key][b]!r}, and activate() gives {expected!r}"
         return ""
 
     def check_neurons(
@@ -268,7 +268,7 @@ class Chunk:
                     potential = max(abs(mine[1]), abs(neuron.v))
                     if abs(potential - 30.0) < 1e-9 * size:
                         continue
-                    return f"neuron {key} says {mine[0]}, not {neuron.fired}"
+                    return f"neuron {key} fires {mine[0]}, not {neuron.fired}"
                 self.report.spikes += int(neuron.fired)
                 for name, value, expected in (("v", mine[1], neuron.v), ("u", mine[2], neuron.u)):
                     if math.isfinite(expected) and distance(value, expected) > 64 * EPS * size:
@@ -302,7 +302,7 @@ def order_of(schedule: Schedule, other: Schedule) -> np.ndarray:
 
 
 def run(networks: int, seed: int, chunk: int = 250) -> Report:
-    """Follows so many networks, a third of each kind."""
+    """Compares networks, a third of each kind."""
     report = Report()
     for index, kind in enumerate(itertools.cycle(TIME_STEPS)):
         count = min(chunk, networks - report.networks)
@@ -323,9 +323,9 @@ def main() -> int:
     parser.add_argument("--networks", type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
-    begin = time.perf_counter()
+    start = time.perf_counter()
     report = run(arguments.networks, arguments.seed)
-    print(f"{report}; seed {arguments.seed}, {time.perf_counter() - begin:.0f} s")
+    print(f"{report}; seed {arguments.seed}, {time.perf_counter() - start:.0f} s")
     return 1 if report.mismatches else 0
 
 

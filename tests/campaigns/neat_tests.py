@@ -2,10 +2,10 @@
 
     python -m tests.campaigns.neat_tests /path/to/neat-python/tests [pytest options]
 
-The folder is that of the installed version's source; nothing is fetched or copied. Before any
-test is imported, `neat.nn`, `neat.ctrnn` and `neat.iznn` are given evonet's classes, so tests
-that know nothing of evonet run on them. The run fails if a test does, or if the classes were
-never used.
+The folder belongs to the source of the installed version; nothing is fetched or copied. evonet's
+classes are put into `neat.nn`, `neat.ctrnn` and `neat.iznn` before any test is imported, so the
+tests run on them without knowing evonet. The run fails if a test fails, or if a class was never
+used.
 """
 
 from __future__ import annotations

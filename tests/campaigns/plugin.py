@@ -3,7 +3,7 @@
     python -m tests.campaigns.plugin [--genomes 100000] [--seed 1] [--kinds feedforward,ctrnn]
     python -m tests.campaigns.plugin --runs 20 --generations 300 --genomes 0
 
-For every kind of network, random genomes are drawn with all functions and all that makes trouble:
+For every kind of network, random genomes are drawn with all functions and all difficult cases:
 orphans, dead ends, disabled links, cycles, self-loops, links between outputs, shuffled link order,
 numbers from tiny to huge. neat-python's class and evonet's run side by side, step by step, and
 after every step all of this must be equal, to the last bit:
@@ -64,7 +64,7 @@ class Found:
         values: Numbers compared.
         raised: Networks that raised, both of them, the same.
         fired: Steps in which an output neuron fired.
-        faults: What differs, in words.
+        faults: Descriptions of what differs.
     """
 
     networks: int = 0
@@ -76,7 +76,7 @@ class Found:
 
 
 class Genomes:
-    """Draws genomes, and has the config that goes with them."""
+    """Draws genomes, and holds their config."""
 
     def __init__(self, kind: str, seed: int) -> None:
         self.kind = kind
@@ -87,14 +87,14 @@ class Genomes:
         if kind == "izhikevich":
             settings.node_gene_type = neat.iznn.IZNodeGene
             self.config.genome_type = neat.iznn.IZGenome
-        settings.add_activation("own", lambda z: math.atan(z) + 0.25)
-        settings.add_aggregation("own", lambda x: sum(v * v for v in x))
+        settings.add_activation("custom", lambda z: math.atan(z) + 0.25)
+        settings.add_aggregation("custom", lambda x: sum(v * v for v in x))
         self._activations = [*settings.activation_defs.functions]
         self._aggregations = [*settings.aggregation_function_defs.functions]
 
     @staticmethod
     def load() -> Any:
-        """A config with neat-python's own classes and functions."""
+        """Loads a config with neat-python's own classes and functions."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return neat.Config(
@@ -122,9 +122,9 @@ class Genomes:
         nodes = [*settings.output_keys, *hidden]
         rng.shuffle(nodes)
         scale = rng.choice((1.0, 1.0, 1.0, 8.0, 1e-3, 1e100))
-        own = rng.random() < 0.1
+        custom = rng.random() < 0.1
         for node in nodes:
-            genome.nodes[node] = self._node(node, scale, own)
+            genome.nodes[node] = self._node(node, scale, custom)
         ends = [(source, target) for source in [*settings.input_keys, *nodes] for target in nodes]
         acyclic = self.kind == "feedforward" and rng.random() < 0.7
         if acyclic:
@@ -138,7 +138,7 @@ class Genomes:
             genome.connections[pair] = gene
         return genome
 
-    def _node(self, key: int, scale: float, own: bool) -> Any:
+    def _node(self, key: int, scale: float, custom: bool) -> Any:
         rng = self.random
         gene = self.config.genome_config.node_gene_type(key)
         gene.bias = rng.choice((0.0, rng.gauss(0.0, 1.0) * scale))
@@ -148,8 +148,8 @@ class Genomes:
             gene.c, gene.d = rng.uniform(-70.0, -40.0), rng.uniform(0.0, 8.0)
             return gene
         gene.response = rng.choice((1.0, rng.gauss(1.0, 0.5)))
-        gene.activation = rng.choice(self._activations[: None if own else -1])
-        gene.aggregation = rng.choice(self._aggregations[: None if own else -1])
+        gene.activation = rng.choice(self._activations[: None if custom else -1])
+        gene.aggregation = rng.choice(self._aggregations[: None if custom else -1])
         gene.time_constant = rng.uniform(0.02, 3.0)
         return gene
 
@@ -197,7 +197,7 @@ class Pair:
         )
 
     def step(self, network: Any, row: list[float], dt: float) -> Any:
-        """Lets a network answer; one in continuous time takes two steps and a half."""
+        """Evaluates a network; one in continuous time takes two and a half steps."""
         if self.kind == "ctrnn":
             return network.advance(row, 2.5 * dt, dt)
         if self.kind == "izhikevich":
@@ -206,7 +206,7 @@ class Pair:
         return network.activate(row)
 
     def differing_nodes(self) -> Iterator[str]:
-        """What the networks are made of."""
+        """Compares what the networks are made of."""
         if self.kind == "izhikevich":
             theirs = {
                 k: [n.bias, n.a, n.b, n.c, n.d, n.inputs] for k, n in self.theirs.neurons.items()
@@ -222,7 +222,7 @@ class Pair:
             yield f"nodes are {ours}, not {theirs}"
 
     def differing_state(self, found: Found) -> Iterator[str]:
-        """What the networks hold."""
+        """Compares the state of the networks."""
         if self.kind == "izhikevich":
             ours = self.ours.neurons
             for key, neuron in self.theirs.neurons.items():
@@ -280,7 +280,7 @@ def compare(pair: Pair, rows: list[list[float]], dt: float, found: Found) -> Ite
 
 
 def compare_block(draw: Genomes, genomes: list[Any], found: Found) -> Iterator[str]:
-    """Lets whole populations and batches answer, and compares with one genome at a time."""
+    """Compares whole populations and batches with one genome at a time."""
     inputs = len(draw.config.genome_config.input_keys)
     samples = draw.samples(3, inputs)
     pairs = [(genome.key, genome) for genome in genomes]
@@ -330,9 +330,9 @@ def _call(pair: Pair, row: list[float], dt: float) -> Any:
 
 
 def campaign(kind: str, genomes: int, seed: int) -> Found:
-    """Compares so many genomes of one kind."""
+    """Compares genomes of one kind."""
     found, draw = Found(), Genomes(kind, seed)
-    # Neurons need some time to fire, with the time constants of their own.
+    # Neurons need more and longer steps to fire.
     steps, time_steps = (20, (0.05, 0.5, 1.0)) if kind == "izhikevich" else (4, (0.05, 0.01, 0.25))
     block: list[Any] = []
     for key in range(genomes):
@@ -369,7 +369,7 @@ def eval_xor(genomes: list[tuple[int, Any]], config: Any) -> None:
 
 
 def evolve_xor(evaluator: Any, seed: int, generations: int) -> tuple[Any, str]:
-    """All fitness values of a run, by generation, species and genome; and the winner."""
+    """Returns all fitness values of a run, by generation, species and genome; and the winner."""
     random.seed(seed)
     population = neat.Population(Genomes("feedforward", 0).load())
     statistics = neat.StatisticsReporter()
@@ -394,7 +394,7 @@ def compare_runs(seeds: int, generations: int) -> int:
         ):
             if evolve_xor(evaluator, seed, generations) != plain:
                 differing += 1
-                print(f"  seed {seed}: {type(evaluator.score).__name__} evolves otherwise")
+                print(f"  seed {seed}: {type(evaluator.score).__name__} evolves differently")
     print(
         f"runs         {seeds} seeds, {evaluated:,} generations of XOR, three evaluators each: "
         f"{differing} differ from the plain run",
@@ -417,13 +417,13 @@ def main() -> int:
     if arguments.runs:
         faults += compare_runs(arguments.runs, arguments.generations)
     for kind in arguments.kinds.split(",") if arguments.genomes else ():
-        begin = time.perf_counter()
+        start = time.perf_counter()
         found = campaign(kind, arguments.genomes, arguments.seed)
         faults += len(found.faults)
         print(
             f"{kind:12} {found.networks:,} networks, {found.steps:,} steps, {found.values:,} "
             f"numbers, {found.raised:,} raised alike, {found.fired:,} spikes: "
-            f"{len(found.faults)} mismatches ({time.perf_counter() - begin:.0f} s)",
+            f"{len(found.faults)} mismatches ({time.perf_counter() - start:.0f} s)",
             flush=True,
         )
         for fault in found.faults[:5]:

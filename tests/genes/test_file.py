@@ -225,7 +225,7 @@ def test_tensors_of_different_lengths_are_refused(tmp_path: Path) -> None:
         ("target", 9, r"genome 0: connection \(-1, 9\): target 9 is not a node of this genome"),
         ("weight", np.nan, r"genome 0: connection \(-1, 1\): weight is nan"),
         ("rank", 5, "rank is 5"),
-        ("node_start", 1, "node_start begins with 1"),
+        ("node_start", 1, "node_start starts with 1"),
         ("activation", 200, "activation has an id 200, and the file names 18"),
     ],
 )

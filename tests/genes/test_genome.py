@@ -43,7 +43,7 @@ def test_counts() -> None:
     assert counts == (2, 1, 2, 2)
 
 
-def test_repr_says_how_large_it_is() -> None:
+def test_repr_describes_the_size() -> None:
     assert repr(example()) == "Genome(inputs=2, outputs=1, nodes=2, connections=2)"
 
 

@@ -202,8 +202,8 @@ def test_no_offsets_at_all_are_refused() -> None:
 
 
 @pytest.mark.parametrize("name", ["node_start", "conn_start"])
-def test_offsets_that_do_not_begin_with_0_are_refused(name: str) -> None:
-    with pytest.raises(ShapeError, match=f"{name} begins with 1. Expected 0."):
+def test_offsets_that_do_not_start_with_0_are_refused(name: str) -> None:
+    with pytest.raises(ShapeError, match=f"{name} starts with 1. Expected 0."):
         built_with(**{name: (0, 1)})
 
 

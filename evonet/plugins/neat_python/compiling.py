@@ -72,7 +72,7 @@ def compile_genomes(
     Args:
         genomes: P genomes, in any form in which neat-python passes them around.
         config: A `neat.Config`.
-        kind: A kind of network; "auto" for what the config says.
+        kind: A kind of network; "auto" for what the config describes.
         exact: Whether outputs have neat-python's very bits; False for evonet's kernels, whose
             functions are within two units in the last place.
         dtype: float64, as in neat-python, or float32; for kernels only.

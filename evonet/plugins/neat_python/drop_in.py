@@ -119,7 +119,7 @@ class NodeValues(MutableMapping[int, float]):
         self._feed_forward = feed_forward
 
     def __getitem__(self, key: int) -> float:
-        if key not in self:
+        if key not in self._keys():
             raise KeyError(key)
         value: float = self._engine.get_value(self._buffer, key)
         return value
@@ -135,9 +135,6 @@ class NodeValues(MutableMapping[int, float]):
 
     def __len__(self) -> int:
         return len(self._keys())
-
-    def __contains__(self, key: object) -> bool:
-        return key in self._keys()
 
     def __repr__(self) -> str:
         return repr(dict(self))

@@ -75,8 +75,8 @@ class BatchEvaluator:
 
         Args:
             score: How genomes are scored.
-            kind: A kind of network; "auto" for what the config says: feed-forward or recurrent by
-                `feed_forward`, spiking for `IZGenome`, never "ctrnn".
+            kind: A kind of network; "auto" for what the config describes: feed-forward or
+                recurrent by `feed_forward`, spiking for `IZGenome`, never "ctrnn".
             exact: Whether outputs have neat-python's very bits, so that the same seed evolves the
                 same genomes. False for evonet's kernels, which are faster with many samples, and
                 whose functions are within two units in the last place. None means True unless

@@ -27,7 +27,7 @@ def export_json(
         genome: A neat-python genome, or evonet's `Genome` or `Population` of one.
         config: A `neat.Config`.
         path: The file to write, or None to write none.
-        kind: A kind of network; "auto" for what the config says.
+        kind: A kind of network; "auto" for what the config describes.
         metadata: Further entries of the file.
 
     Returns:

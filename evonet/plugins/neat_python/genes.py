@@ -268,7 +268,13 @@ def explain_genes(
                 if name != "time_constant" or hasattr(gene, name):
                     _explain_number(gene, name, where, index)
             for name, known in functions.items():
-                _explain_name(gene, name, known, where, index)
+                found = _explain_missing(gene, name, where, index)
+                if found not in known:
+                    raise UnknownFunctionError(
+                        f'{where}: "{found}" is not a known {name}. '
+                        f"{did_you_mean(str(found), known)}",
+                        index,
+                    )
         for ends, gene in genome.connections.items():
             where = f"genome id {key}: connection {ends}"
             if not isinstance(ends, tuple) or len(ends) != 2:
@@ -287,29 +293,18 @@ def _explain_whole_number(value: Any, where: str, name: str, index: int) -> None
 
 
 def _explain_number(gene: Any, name: str, where: str, index: int) -> None:
-    if not hasattr(gene, name):
-        raise GenomeError(
-            f"{where}: a {type(gene).__name__} has no {name}. "
-            "Only genes like those of neat.DefaultGenome can be read.",
-            index,
-        )
+    found = _explain_missing(gene, name, where, index)
     try:
-        float(getattr(gene, name))
+        float(found)
     except (TypeError, ValueError, OverflowError):
-        raise GenomeError(
-            f"{where}: {name} is {getattr(gene, name)!r}. Expected a number.", index
-        ) from None
+        raise GenomeError(f"{where}: {name} is {found!r}. Expected a number.", index) from None
 
 
-def _explain_name(gene: Any, name: str, known: Mapping[str, int], where: str, index: int) -> None:
-    found = getattr(gene, name, None)
-    if found is None:
-        raise GenomeError(
-            f"{where}: a {type(gene).__name__} has no {name}. "
-            "Only genes like those of neat.DefaultGenome can be read.",
-            index,
-        )
-    if found not in known:
-        raise UnknownFunctionError(
-            f'{where}: "{found}" is not a known {name}. {did_you_mean(str(found), known)}', index
-        )
+def _explain_missing(gene: Any, name: str, where: str, index: int) -> Any:
+    if hasattr(gene, name):
+        return getattr(gene, name)
+    raise GenomeError(
+        f"{where}: a {type(gene).__name__} has no {name}. "
+        "Only genes like those of neat.DefaultGenome can be read.",
+        index,
+    )

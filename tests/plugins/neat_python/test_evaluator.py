@@ -130,7 +130,7 @@ def test_a_task_scores_as_the_examples_do() -> None:
     assert by_task == pytest.approx([genome.fitness for _, genome in genomes], abs=1e-12)
 
 
-def test_an_own_loss_gets_outputs_and_answers() -> None:
+def test_a_custom_loss_gets_outputs_and_answers() -> None:
     config = load()
     genomes = small_population(config)
     evaluator = BatchEvaluator.from_data(
@@ -231,7 +231,7 @@ def test_an_environment_is_played_in_kernels_or_by_gymnasium() -> None:
         BatchEvaluator.from_env("LunarLander-v3", native=True)
 
 
-# ---- functions of one's own ----------------------------------------------------------------------
+# ---- custom functions ----------------------------------------------------------------------------
 
 
 def unusual(z: float) -> float:
@@ -243,7 +243,7 @@ def unusual(z: float) -> float:
 
 
 @pytest.mark.parametrize("exact", [True, False])
-def test_functions_of_ones_own_run_in_python_with_one_warning(exact: bool) -> None:
+def test_custom_functions_run_in_python_with_one_warning(exact: bool) -> None:
     def own(z: float) -> float:
         return unusual(z)
 

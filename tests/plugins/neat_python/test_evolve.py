@@ -53,7 +53,7 @@ def test_the_winner_is_a_neat_python_genome_with_that_fitness(ini: Path, fitness
         max((gene.innovation for gene in winner.connections.values()), default=0) + 1
     )
     child.configure_crossover(winner, copy.deepcopy(winner), config.genome_config)
-    child.mutate(config.genome_config)  # neat-python can go on with it
+    child.mutate(config.genome_config)  # neat-python can breed it further
 
 
 def test_equal_seeds_give_equal_winners(ini: Path) -> None:
@@ -62,13 +62,13 @@ def test_equal_seeds_give_equal_winners(ini: Path) -> None:
 
 
 class Listener(neat.reporting.BaseReporter):  # type: ignore[misc]
-    """Writes down what it hears, and looks at everything."""
+    """Records its calls, and reads everything."""
 
     def __init__(self) -> None:
-        self.heard: list[str] = []
+        self.calls: list[str] = []
 
     def start_generation(self, generation: int) -> None:
-        self.heard.append(f"start {generation}")
+        self.calls.append(f"start {generation}")
 
     def post_evaluate(self, config: Any, population: Any, species: Any, best: Any) -> None:
         assert best.fitness == max(genome.fitness for genome in population.values())
@@ -76,32 +76,32 @@ class Listener(neat.reporting.BaseReporter):  # type: ignore[misc]
         assert species.species[home].members[best.key] is best
         assert sum(len(s.members) for s in species.species.values()) == len(population)
         assert best.size()[0] >= 1
-        self.heard.append("evaluated")
+        self.calls.append("evaluated")
 
     def end_generation(self, config: Any, population: Any, species: Any) -> None:
         assert {genome.fitness for genome in population.values()} == {None}
         assert all(s.representative.key in s.members for s in species.species.values())
-        self.heard.append("end")
+        self.calls.append("end")
 
     def found_solution(self, config: Any, generation: int, best: Any) -> None:
-        self.heard.append(f"found {generation}")
+        self.calls.append(f"found {generation}")
 
 
-def test_reporters_hear_what_neat_python_would_tell_them(ini: Path) -> None:
+def test_reporters_get_the_calls_of_neat_python(ini: Path) -> None:
     listener, statistics = Listener(), neat.StatisticsReporter()
     evolve(ini, data(), 4, reporters=[listener, statistics], seed=1)
-    assert listener.heard == ["start 0", "evaluated"] + [
+    assert listener.calls == ["start 0", "evaluated"] + [
         word for g in (1, 2, 3) for word in ("end", f"start {g}", "evaluated")
     ]
     assert len(statistics.get_fitness_mean()) == 4
     assert type(statistics.best_genome()) is neat.DefaultGenome  # not a view of a population
 
 
-def test_a_solution_is_told(tmp_path: Path) -> None:
+def test_a_solution_is_reported(tmp_path: Path) -> None:
     listener = Listener()
     ini = write_ini(tmp_path, fitness_threshold=1.0)
     evolve(ini, data(), 4, reporters=[listener])
-    assert listener.heard == ["start 0", "evaluated", "found 0"]
+    assert listener.calls == ["start 0", "evaluated", "found 0"]
 
 
 def test_neat_pythons_own_printer_understands_it(
@@ -180,16 +180,16 @@ def test_the_command_line_evolves_a_neat_python_config(
     Path("my_fitness.py").write_text(FITNESS)
     run = tmp_path / "run"
     options = ("--generations", 3, "--seed", 1, "--out", run)
-    told = command_line("evolve", "--config", ini, f"my_fitness.py:{name}", *options)
-    assert told.status == 0, told.err
-    assert "****** Running generation 2 ******" in told.out
+    printed = command_line("evolve", "--config", ini, f"my_fitness.py:{name}", *options)
+    assert printed.status == 0, printed.err
+    assert "****** Running generation 2 ******" in printed.out
     assert (run / "champion.json").is_file()
     resumed = command_line("resume", run, "--generations", 5, "--quiet")
     assert resumed.status == 0, resumed.err
     assert len((run / "metrics.jsonl").read_text().splitlines()) == 5
 
 
-def test_the_command_line_says_what_a_file_lacks(
+def test_the_command_line_reports_what_a_file_lacks(
     ini: Path, tmp_path: Path, command_line: CommandLine
 ) -> None:
     file = tmp_path / "my_fitness.py"
@@ -198,17 +198,17 @@ def test_the_command_line_says_what_a_file_lacks(
         ("missing", "has no 'missing'. Expected a BatchEvaluator"),
         ("misunderstood", "fitness=misunderstood(a, b) is not understood"),
     ):
-        told = command_line("evolve", "--config", ini, f"{file}:{name}")
-        assert told.status == 1
-        assert words in told.err
-    told = command_line("evolve", "--config", ini, f"{tmp_path}/nothing.py:f")
-    assert "there is no file" in told.err
+        printed = command_line("evolve", "--config", ini, f"{file}:{name}")
+        assert printed.status == 1
+        assert words in printed.err
+    printed = command_line("evolve", "--config", ini, f"{tmp_path}/nothing.py:f")
+    assert "there is no file" in printed.err
 
 
 def test_settings_of_a_config_serve_other_tasks_too(
     ini: Path, tmp_path: Path, command_line: CommandLine
 ) -> None:
     out = tmp_path / "run"
-    told = command_line("evolve", "--config", ini, "xor", "--generations", 2, "--out", out)
-    assert told.status == 0, told.err
-    assert "60 genomes" in told.out
+    printed = command_line("evolve", "--config", ini, "xor", "--generations", 2, "--out", out)
+    assert printed.status == 0, printed.err
+    assert "60 genomes" in printed.out

@@ -1,4 +1,4 @@
-"""The drop-in networks: neat-python's classes to whoever uses them, and its bits."""
+"""The drop-in networks: neat-python's classes to their users, and its bits."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from evonet.plugins.neat_python import (
     export_json,
     networks,
 )
-from tests.campaigns import plugin as verify_plugin
+from tests.campaigns import plugin as campaign
 from tests.support.neat_configs import load, make_genome
 
 
@@ -39,11 +39,11 @@ def chain(config: Any, **output: Any) -> Any:
     )
 
 
-@pytest.mark.parametrize("kind", verify_plugin.KINDS)
+@pytest.mark.parametrize("kind", campaign.KINDS)
 def test_random_genomes_give_the_bits_of_neat_python(kind: str) -> None:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", ".* runs in Python", RuntimeWarning)
-        found = verify_plugin.campaign(kind, 300, seed=11)
+        found = campaign.campaign(kind, 300, seed=11)
     assert found.faults == []
     assert found.networks == 300
     assert found.values > 5000
@@ -60,7 +60,7 @@ def test_a_wrong_bit_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(networks.FeedForwardNetwork, "activate", spoil)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", ".* runs in Python", RuntimeWarning)
-        assert verify_plugin.campaign("feedforward", 5, seed=3).faults
+        assert campaign.campaign("feedforward", 5, seed=3).faults
 
 
 def test_they_are_neat_pythons_classes(config: Any) -> None:
@@ -135,7 +135,7 @@ def test_state_can_be_read_and_set(config: Any) -> None:
     "duplicate", [copy.copy, copy.deepcopy, lambda n: pickle.loads(pickle.dumps(n))]
 )
 @pytest.mark.parametrize("cls", [FeedForwardNetwork, RecurrentNetwork])
-def test_copies_go_on_from_the_same_state(config: Any, cls: Any, duplicate: Any) -> None:
+def test_copies_continue_from_the_same_state(config: Any, cls: Any, duplicate: Any) -> None:
     network = cls.create(chain(config), config)
     network.activate([1.0, 2.0])
     other = duplicate(network)
@@ -144,7 +144,7 @@ def test_copies_go_on_from_the_same_state(config: Any, cls: Any, duplicate: Any)
     assert other.activate([0.0, 1.0]) != network.activate([9.0, 1.0])
 
 
-def test_copies_of_networks_in_continuous_time_go_on_too(config: Any) -> None:
+def test_copies_of_networks_in_continuous_time_continue_too(config: Any) -> None:
     network = CTRNN.create(chain(config), config)
     network.advance([1.0, 2.0], 0.35, 0.1)
     other = pickle.loads(pickle.dumps(network))
@@ -162,7 +162,7 @@ def test_a_batch_has_the_bits_of_single_samples(config: Any) -> None:
     assert (population == network.activate_batch(x)).all()
 
 
-def test_each_sample_of_a_batch_has_a_memory_of_its_own_until_reset(config: Any) -> None:
+def test_each_sample_of_a_batch_has_its_own_memory_until_reset(config: Any) -> None:
     genome = chain(config, activation="tanh")
     x = np.random.default_rng(1).standard_normal((3, 5, 2))
     network = RecurrentNetwork.create(genome, config)
@@ -202,7 +202,7 @@ def test_a_square_beyond_the_largest_number_raises_as_in_python(config: Any) -> 
         FeedForwardNetwork.activate_population([genome], config, [[1e200, 0.0]])
 
 
-def test_functions_of_ones_own_are_called(config: Any) -> None:
+def test_custom_functions_are_called(config: Any) -> None:
     seen: list[float] = []
 
     def shifted(z: float) -> float:
@@ -255,7 +255,7 @@ def test_a_network_by_hand_may_read_what_was_left_behind(config: Any) -> None:
 
 
 def test_spiking_neurons_can_be_looked_at_and_set() -> None:
-    draw = verify_plugin.Genomes("izhikevich", 5)
+    draw = campaign.Genomes("izhikevich", 5)
     draw.shape()
     genome = next(g for g in map(draw.draw, range(50)) if g.connections)
     ours, theirs = IZNN.create(genome, draw.config), neat.iznn.IZNN.create(genome, draw.config)
@@ -322,16 +322,16 @@ def test_sums_are_compensated_where_pythons_are(config: Any, aggregation: str) -
     native = network_engine()
     assert native is not None
     try:
-        _tell(native, compensates_sums=True)
+        _set_functions(native, compensates_sums=True)
         assert [network.activate(row) for row in rows] == expected
         assert network.activate_batch(rows).tolist() == expected
     finally:
-        _tell(native, compensates_sums=sum([1e100, 1.0, -1e100]) == 1.0)
+        _set_functions(native, compensates_sums=sum([1e100, 1.0, -1e100]) == 1.0)
     theirs = neat.nn.FeedForwardNetwork.create(genome, config)
     assert [network.activate(row) for row in rows] == [theirs.activate(row) for row in rows]
 
 
-def _tell(native: Any, compensates_sums: bool) -> None:
+def _set_functions(native: Any, compensates_sums: bool) -> None:
     from evonet.functions.registry import ACTIVATIONS, AGGREGATIONS
     from evonet.plugins.neat_python.installed import built_in_activations, built_in_aggregations
 
