@@ -1,14 +1,14 @@
-"""Every error that evonet raises on purpose, drawn as a tree.
+"""Every error that evonet raises on purpose, drawn as a tree; and the checks of arguments.
 
     EvonetError
     ├── GenomeError            a gene makes no sense; names the genome and the gene
-    │   ├── UnknownFunctionError   an activation or aggregation nobody registered
+    │   ├── UnknownFunctionError   an activation or aggregation is not registered
     │   └── CyclicGenomeError      a feed-forward genome has a cycle
     ├── ShapeError             an array has the wrong shape or type
     ├── OptionError            an argument has a value that is not allowed
-    ├── ExpressionError        a function of one's own is no expression; points at the character
+    ├── ExpressionError        a custom function cannot be translated; points at the character
     ├── BackendError           a backend was asked for and cannot run here
-    │   └── DeviceError            a GPU is missing, or failed at work
+    │   └── DeviceError            a GPU is missing, or failed while working
     │       ├── CompileError           NVRTC refuses a kernel; carries its log
     │       └── DeviceMemoryError      a GPU has too little memory for the smallest piece of work
     ├── FileFormatError        a file is not what its name says, or is damaged
@@ -24,9 +24,16 @@ All of them also derive from the built-in exception that callers would expect
 
 from __future__ import annotations
 
-import difflib
+import math
+import operator
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Final, NamedTuple
+
+from evonet.messages import did_you_mean
+
+MOST_SEED: Final = 2**64 - 1
+# More threads than any machine has; a larger number is a mistake.
+MOST_THREADS: Final = 4096
 
 
 class EvonetError(Exception):
@@ -70,7 +77,7 @@ class OptionError(EvonetError, ValueError):
 
 
 class ExpressionError(EvonetError, ValueError):
-    """The text or the Python function that should become a function of one's own does not do.
+    """The text or the Python function cannot be translated into a custom function.
 
     Attributes:
         position: The character of the text to blame, counted from 0, or None.
@@ -86,14 +93,14 @@ class BackendError(EvonetError, RuntimeError):
 
 
 class DeviceError(BackendError):
-    """A GPU is missing or unusable, or failed at work."""
+    """A GPU is missing or unusable, or failed while working."""
 
 
 class CompileError(DeviceError):
     """NVRTC is missing, or refuses a kernel.
 
     Attributes:
-        log: What NVRTC said, or "".
+        log: NVRTC's log, or "".
     """
 
     def __init__(self, message: str, log: str = "") -> None:
@@ -102,7 +109,7 @@ class CompileError(DeviceError):
 
 
 class DeviceMemoryError(DeviceError, MemoryError):
-    """A GPU has too little memory, however small the pieces that the work is cut into."""
+    """A GPU has too little memory, even for the smallest piece of work."""
 
 
 class FileFormatError(EvonetError, ValueError):
@@ -113,10 +120,10 @@ class ConfigFault(NamedTuple):
     """One thing that is wrong with a config.
 
     Attributes:
-        key: The setting as its file spells it, "neat.pop_size" or "[NEAT] pop_size"; "" when
-            the fault is the whole file's.
-        message: A sentence that says what is wrong and names the key.
-        line: Where in the file, counted from 1, or None.
+        key: The setting as its file spells it, "neat.pop_size" or "[NEAT] pop_size"; "" if the
+            whole file is at fault.
+        message: A sentence that names the key and what is wrong with it.
+        line: The line of the file, counted from 1, or None.
     """
 
     key: str
@@ -129,7 +136,7 @@ class ConfigError(EvonetError, ValueError):
 
     Attributes:
         source: The name of the file.
-        faults: All that is wrong with it.
+        faults: Everything that is wrong with it.
     """
 
     def __init__(self, source: str, faults: Iterable[ConfigFault]) -> None:
@@ -154,25 +161,11 @@ class ExtinctionError(EvonetError, RuntimeError):
 
 
 class CheckpointError(EvonetError, ValueError):
-    """A checkpoint cannot be read, or does not fit the run that should go on from it."""
+    """A checkpoint cannot be read, or does not fit the run that should resume from it."""
 
 
 class RunFolderError(EvonetError, ValueError):
-    """A folder holds no run where one was expected, or the other way round."""
-
-
-def did_you_mean(name: str, allowed: Iterable[str]) -> str:
-    """Ends an error message with the nearest allowed name, or all of them.
-
-    Args:
-        name: What was found.
-        allowed: What would have been accepted.
-    """
-    options = sorted(allowed)
-    nearest = difflib.get_close_matches(name, options, n=1)
-    if nearest:
-        return f'Did you mean "{nearest[0]}"?'
-    return f"Allowed: {', '.join(options)}."
+    """A folder holds no run although one was expected, or holds one that is in the way."""
 
 
 def check_option(name: str, found: object, allowed: Iterable[str]) -> None:
@@ -184,3 +177,63 @@ def check_option(name: str, found: object, allowed: Iterable[str]) -> None:
     options = list(allowed)
     if found not in options:
         raise OptionError(f"{name}={found!r} is not a choice. {did_you_mean(str(found), options)}")
+
+
+def check_whole(
+    name: str, found: object, least: int = 0, most: int | None = None, note: str = ""
+) -> int:
+    """Returns a whole number of any type, NumPy's included, as an int.
+
+    Args:
+        name: The argument that has this value.
+        found: The value; booleans are refused.
+        least: The smallest that is allowed.
+        most: The largest that is allowed; None for no limit.
+        note: The end of the message, such as "; 0 takes all".
+
+    Raises:
+        OptionError: It is not a whole number, or out of range.
+    """
+    try:
+        number = None if isinstance(found, bool) else operator.index(found)  # type: ignore[arg-type]
+    except TypeError:
+        number = None
+    if number is None or number < least or (most is not None and number > most):
+        bounds = f", at least {least}"
+        if most is not None:
+            bounds = f" from {least} to {'2^64 - 1' if most == MOST_SEED else most}"
+        raise OptionError(f"{name}={found!r} must be a whole number{bounds}{note}.")
+    return number
+
+
+def check_positive(name: str, found: object) -> float:
+    """Returns a finite number above 0 of any type, NumPy's included, as a float.
+
+    Raises:
+        OptionError: It is not a number, not finite, or not above 0.
+    """
+    try:
+        number = math.nan if isinstance(found, (bool, str)) else float(found)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if not 0 < number < math.inf:
+        raise OptionError(f"{name}={found!r} must be a number above 0.")
+    return number
+
+
+def check_seed(seed: object) -> int:
+    """Returns the seed of a run.
+
+    Raises:
+        OptionError: It is not a whole number from 0 to 2^64 - 1.
+    """
+    return check_whole("seed", seed, 0, MOST_SEED)
+
+
+def check_threads(threads: object) -> int:
+    """Returns a number of threads; 0 stands for all that are available.
+
+    Raises:
+        OptionError: It is not a whole number from 0 to MOST_THREADS.
+    """
+    return check_whole("threads", threads, 0, MOST_THREADS, ", 0 for all available")

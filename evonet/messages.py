@@ -1,16 +1,15 @@
-"""How messages quote what was found, and put numbers into sentences."""
+"""How messages quote what was found, suggest what was meant, and put numbers into sentences."""
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable, Mapping
 from typing import Final
-
-from evonet.errors import did_you_mean
 
 # Longer text is cut; a message stays readable whatever a file holds.
 MOST_CHARACTERS: Final = 100
 MOST_ITEMS: Final = 8
-# More names than this are not listed, only searched for the nearest.
+# Longer lists of names are searched for the nearest one, but not printed.
 MOST_NAMES: Final = 24
 
 
@@ -33,7 +32,7 @@ def show(value: object) -> str:
 
 
 def name(key: object) -> str:
-    """Writes a key or a word that a file made up."""
+    """Quotes a key or a word from a file, without quotation marks."""
     text = printable(str(key)[: MOST_CHARACTERS + 1]) or '""'
     return text if len(text) <= MOST_CHARACTERS else f"{text[:MOST_CHARACTERS]}..."
 
@@ -45,22 +44,29 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
-def nearest(found: object, allowed: Iterable[str]) -> str:
-    """Ends a message with the nearest allowed name, or with all of them if they are few."""
+def did_you_mean(found: object, allowed: Iterable[str]) -> str:
+    """Ends a message with the nearest allowed names, or with all of them if they are few.
+
+    Args:
+        found: What was found; upper and lower case count as equal.
+        allowed: What would have been accepted.
+    """
     options = list(allowed)
     word = found.lower()[:MOST_CHARACTERS] if isinstance(found, str) else ""
     longer = [option for option in options if option.startswith(f"{word}_")]
     if len(longer) > 1:
         return f"Did you mean {', '.join(longer)}?"
-    hint = did_you_mean(word, options)
-    return hint if len(options) <= MOST_NAMES or hint.startswith("Did") else ""
+    by_lower_case = {option.lower(): option for option in options}
+    for match in difflib.get_close_matches(word, by_lower_case, n=1):
+        return f'Did you mean "{by_lower_case[match]}"?'
+    return f"Allowed: {', '.join(sorted(options))}." if len(options) <= MOST_NAMES else ""
 
 
 def counted(number: int, noun: str) -> str:
     """Writes a number with its noun: "1 link", "1,200 links".
 
     Args:
-        number: How many.
-        noun: For one of them; the plural adds an s.
+        number: The number.
+        noun: The singular; the plural adds an s.
     """
     return f"{number:,} {noun}{'' if number == 1 else 's'}"

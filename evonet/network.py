@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any, Literal
 
 import numpy as np
@@ -13,10 +12,10 @@ from evonet.backends.base import Episodes, Forward, Rollout, Steps
 from evonet.backends.device_arrays import is_on_gpu
 from evonet.definitions.controls import find_control
 from evonet.definitions.dynamics import Dynamics, KindName, Propagation
-from evonet.errors import OptionError, ShapeError, check_option
+from evonet.errors import OptionError, ShapeError, check_option, check_threads, check_whole
 from evonet.functions.registry import LOSS_IDS
 from evonet.genes.population import Population
-from evonet.schedule.schedule import OnCycle, Schedule, check_threads
+from evonet.schedule.schedule import OnCycle, Schedule
 
 Losses = npt.NDArray[np.float64]
 
@@ -241,12 +240,12 @@ class Network:
         most = 2**31 - 1
         played = Episodes(
             control=task.name,
-            count=_whole("episodes", episodes, 1, most),
-            max_steps=_whole(
+            count=check_whole("episodes", episodes, 1, most),
+            max_steps=check_whole(
                 "max_steps", task.max_steps if max_steps is None else max_steps, 1, most
             ),
-            seed=_whole("seed", seed, 0, 2**64 - 1),
-            first=_whole("first_episode", first_episode, 0, most),
+            seed=check_whole("seed", seed, 0, 2**64 - 1),
+            first=check_whole("first_episode", first_episode, 0, most),
         )
         if genomes is None:
             chosen = np.arange(self._num_genomes, dtype=np.int64)
@@ -312,16 +311,6 @@ class Network:
 
     def __repr__(self) -> str:
         return f"Network({self.kind}, backend={self.backend!r}, {self.schedule!r})"
-
-
-def _whole(name: str, found: object, least: int, most: int) -> int:
-    try:
-        number = operator.index(found)  # type: ignore[arg-type]
-    except TypeError:
-        number = least - 1
-    if isinstance(found, bool) or not least <= number <= most:
-        raise OptionError(f"{name}={found!r} must be a whole number from {least} to {most}.")
-    return number
 
 
 def _check_out(out: object) -> None:

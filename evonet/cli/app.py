@@ -17,7 +17,8 @@ from typing import Any, Final, TextIO
 import click
 
 from evonet import __version__
-from evonet.errors import EvonetError, did_you_mean
+from evonet.errors import EvonetError
+from evonet.messages import did_you_mean
 
 # Each command has a module of that name, with a `command`.
 COMMANDS: Final = {

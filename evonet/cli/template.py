@@ -16,7 +16,7 @@ from typing import Final
 
 from evonet.config import Config
 from evonet.config.config import TABLES
-from evonet.config.schema import Part
+from evonet.config.schema import Schema
 from evonet.config.toml import write
 from evonet.installation import resource_folder
 from evonet.tasks.registry import RegisteredTask
@@ -55,8 +55,10 @@ def write_template(path: Path, task: RegisteredTask) -> str:
     threshold = own.get("task", {}).get("solved", task.defaults.get("solved"))
     if threshold is not None:
         defaults = defaults.replace({"neat.fitness_threshold": threshold})
-    for title in TABLES[1:]:
-        parts.append("\n".join(_table(title, getattr(defaults, title), own)) + "\n")
+    for title, use in TABLES.items():
+        table = getattr(defaults, title)
+        if isinstance(table, Schema) and use.algorithm in (None, defaults.run.algorithm):
+            parts.append("\n".join(_table(title, table, own)) + "\n")
     return "\n".join(parts)
 
 
@@ -79,21 +81,21 @@ def _task_table(task: RegisteredTask, own: dict[str, dict[str, object]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _table(title: str, part: Part, own: dict[str, dict[str, object]]) -> Iterator[str]:
+def _table(title: str, part: Schema, own: dict[str, dict[str, object]]) -> Iterator[str]:
     yield f"# {_summary(type(part))}"
     yield f"[{title}]"
     yield from _settings(part, "", own.get(title, {}), set())
 
 
 def _settings(
-    part: Part, prefix: str, given: dict[str, object], explained: set[str]
+    part: Schema, prefix: str, given: dict[str, object], explained: set[str]
 ) -> Iterator[str]:
     """Lists the settings of a part, and what they mean unless its like were explained before."""
     meaning = _meanings(type(part))
     for field in dataclasses.fields(part):
         value = getattr(part, field.name)
         name = f"{prefix}{field.name}"
-        if isinstance(value, Part):
+        if isinstance(value, Schema):
             yield ""
             yield from _comment(meaning[field.name])
             yield from _settings(value, f"{name}_", given, explained)
@@ -126,11 +128,11 @@ def _comment(text: str) -> list[str]:
     return textwrap.wrap(text, 100, initial_indent="# ", subsequent_indent="# ")
 
 
-def _summary(part: type[Part]) -> str:
+def _summary(part: type[Schema]) -> str:
     return (inspect.getdoc(part) or "").split("\n")[0]
 
 
-def _meanings(part: type[Part]) -> dict[str, str]:
+def _meanings(part: type[Schema]) -> dict[str, str]:
     """The Attributes sections of a part and its bases, by name."""
     meanings: dict[str, str] = {}
     for base in reversed(part.__mro__):

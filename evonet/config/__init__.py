@@ -5,26 +5,33 @@
     config = config.replace({"neat.pop_size": 500, "genome.weight_mutate_power": 0.3})
 
 A config that exists is valid: every way to make one checks all of it, and an error lists all
-faults at once.
+faults at once. Each table has a file of its own here, with its settings, rules and defaults;
+`Config` lists the tables.
 """
 
 from __future__ import annotations
 
 from evonet.config.config import Config
-from evonet.config.connection import InitialConnection
 from evonet.config.genes import BoolGene, ChoiceGene, FloatGene
-from evonet.config.parts import Genome, Neat, Reproduction, Run, Speciation, Stagnation
+from evonet.config.genome import GenomeTable, InitialConnection
+from evonet.config.neat import NeatTable
+from evonet.config.network import NetworkTable
+from evonet.config.reproduction import ReproductionTable
+from evonet.config.run import RunTable
+from evonet.config.speciation import SpeciationTable
+from evonet.config.stagnation import StagnationTable
 
 __all__ = [
     "BoolGene",
     "ChoiceGene",
     "Config",
     "FloatGene",
-    "Genome",
+    "GenomeTable",
     "InitialConnection",
-    "Neat",
-    "Reproduction",
-    "Run",
-    "Speciation",
-    "Stagnation",
+    "NeatTable",
+    "NetworkTable",
+    "ReproductionTable",
+    "RunTable",
+    "SpeciationTable",
+    "StagnationTable",
 ]

@@ -8,51 +8,56 @@ import os
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Final, Literal
+from typing import Any, ClassVar, Final, Literal, NamedTuple
 
-from evonet.config.connection import InitialConnection
-from evonet.config.custom_functions import freeze_functions, registered, written_out
-from evonet.config.draft import Draft, draft_tables
-from evonet.config.file import read_text, tell_format
+from evonet.config.draft import RESERVED, Draft, draft_tables
+from evonet.config.file import find_format, read_text
+from evonet.config.functions import complete_functions, registered
+from evonet.config.genome import GenomeTable, InitialConnection
 from evonet.config.ini import draft_ini
-from evonet.config.parts import (
-    Genome,
-    Neat,
-    Network,
-    Reproduction,
-    Run,
-    Speciation,
-    Stagnation,
-)
-from evonet.config.rules import Conflict
-from evonet.config.schema import Part, build, check, conflicts, flatten, settings
-from evonet.config.task import Table, thaw
+from evonet.config.neat import NeatTable
+from evonet.config.network import NetworkTable
+from evonet.config.reproduction import ReproductionTable
+from evonet.config.rules import Conflict, at_most
+from evonet.config.run import RunTable
+from evonet.config.schema import Schema, build, check, conflicts, flatten, settings
+from evonet.config.speciation import SpeciationTable
+from evonet.config.stagnation import StagnationTable
+from evonet.config.task import FrozenTable, thaw
 from evonet.config.task_defaults import task_defaults
 from evonet.config.toml import parse, write
 from evonet.definitions.dynamics import Dynamics
 from evonet.errors import ConfigError, ConfigFault, OptionError
 from evonet.messages import printable
 
-# The order of tables in a file.
-TABLES: Final = (
-    "task",
-    "run",
-    "network",
-    "neat",
-    "genome",
-    "speciation",
-    "stagnation",
-    "reproduction",
-)
-# The tables that decide what evolution does on a task.
-EVOLUTION: Final = TABLES[2:]
+
+class TableUse(NamedTuple):
+    """What a table is for.
+
+    Attributes:
+        digest: Which of its settings the digest covers: none where they do not decide what
+            evolution does, or all, or those that are changed from their defaults. A table that
+            older versions do not have needs the last one, so that old digests stay valid.
+        algorithm: The algorithm that reads it; None for all of them.
+    """
+
+    digest: Literal["none", "all", "changed"]
+    algorithm: str | None
+
+
+def use(
+    digest: Literal["none", "all", "changed"] = "none", algorithm: str | None = None
+) -> dict[str, TableUse]:
+    """Declares a field to be a table; `TableUse` explains the arguments."""
+    return {"use": TableUse(digest, algorithm)}
 
 
 @dataclass(frozen=True, slots=True)
-class Config(Part):
-    """All settings of a run.
+class Config(Schema):
+    """All settings of a run. Its fields are the one list of tables, in the order of a file.
 
     Attributes:
+        task: What to evolve on; the task itself interprets it.
         run: How a run is carried out.
         network: What networks remember, and how they work through time.
         neat: The population, and when evolution is done.
@@ -60,20 +65,21 @@ class Config(Part):
         speciation: How genomes are divided into species.
         stagnation: Which species die out.
         reproduction: How many children each species has, and who are the parents.
-        functions: Activations and aggregations of one's own, as tables of expressions; those that
-            genes name are always among them.
-        task: What to evolve on; the task itself says what it may hold.
+        functions: Custom activations and aggregations as expressions, by kind and name; always
+            includes those that genes name.
     """
 
-    run: Run = field(default=Run())
-    network: Network = field(default=Network())
-    neat: Neat = field(default=Neat())
-    genome: Genome = field(default=Genome())
-    speciation: Speciation = field(default=Speciation())
-    stagnation: Stagnation = field(default=Stagnation())
-    reproduction: Reproduction = field(default=Reproduction())
-    functions: Mapping[str, Any] = Table()
-    task: Mapping[str, object] = Table()
+    task: Mapping[str, object] = field(default=FrozenTable(), metadata=use())
+    run: RunTable = field(default=RunTable(), metadata=use())
+    network: NetworkTable = field(default=NetworkTable(), metadata=use("changed"))
+    neat: NeatTable = field(default=NeatTable(), metadata=use("all", "neat"))
+    genome: GenomeTable = field(default=GenomeTable(), metadata=use("all"))
+    speciation: SpeciationTable = field(default=SpeciationTable(), metadata=use("all", "neat"))
+    stagnation: StagnationTable = field(default=StagnationTable(), metadata=use("all", "neat"))
+    reproduction: ReproductionTable = field(
+        default=ReproductionTable(), metadata=use("all", "neat")
+    )
+    functions: Mapping[str, Any] = field(default=FrozenTable(), metadata=use("changed"))
 
     joint: ClassVar[str] = "."
     conflicts: ClassVar[tuple[Conflict, ...]] = (
@@ -89,48 +95,35 @@ class Config(Part):
             lambda propagation, feed_forward: propagation == "same-step" and feed_forward,
             "is for networks with cycles, and needs false for",
         ),
-        Conflict(
-            "reproduction.elitism",
-            "neat.pop_size",
-            lambda elitism, pop_size: elitism > pop_size,
-            "must not exceed",
-        ),
-        Conflict(
-            "reproduction.min_species_size",
-            "neat.pop_size",
-            lambda size, pop_size: size > pop_size,
-            "must not exceed",
-        ),
-        Conflict(
-            "speciation.target_num_species",
-            "neat.pop_size",
-            lambda target, pop_size: target is not None and target > pop_size,
-            "must not exceed",
-        ),
+        at_most("reproduction.elitism", "neat.pop_size"),
+        at_most("reproduction.min_species_size", "neat.pop_size"),
+        at_most("speciation.target_num_species", "neat.pop_size"),
     )
 
     def __post_init__(self) -> None:
-        Part.__post_init__(self)
-        self.dynamics  # noqa: B018 (raises if something is missing)
-        if not isinstance(self.task, Table):
-            draft = draft_tables({"task": self.task}, {})
+        Schema.__post_init__(self)
+        draft = draft_tables({"task": self.task, "functions": self.functions}, {})
+        with registered(draft):
             if draft.faults:
                 raise ConfigError("Config", draft.faults)
-            object.__setattr__(self, "task", draft.task)
-        if not isinstance(self.functions, Table):
-            draft = draft_tables({"functions": self.functions}, {})
-            with registered(draft):
-                if draft.faults:
-                    raise ConfigError("Config", draft.faults)
-            object.__setattr__(self, "functions", draft.functions)
-        object.__setattr__(self, "functions", written_out(self.functions, self.genome))
+            self._complete(draft)
+
+    def _complete(self, draft: Draft) -> None:
+        """Sets the tables that are no schemas, and checks what no two settings can decide.
+
+        Raises:
+            ConfigError: As `dynamics` raises it.
+        """
+        object.__setattr__(self, "task", draft.task)
+        object.__setattr__(self, "functions", complete_functions(draft.functions, self.genome))
+        self.dynamics  # noqa: B018 - raises
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Config:
         """Reads a TOML file, or a neat-python INI file.
 
-        The ending .toml means TOML; .ini, .cfg and no ending mean INI; others are told by what
-        is in the file.
+        The ending .toml means TOML; .ini, .cfg and no ending mean INI; the format of others is
+        recognized by what is in the file.
 
         Raises:
             ConfigError: The file has faults; lists all of them.
@@ -138,7 +131,7 @@ class Config(Part):
         """
         source = printable(os.fspath(path))
         text = read_text(path, source)
-        return cls.loads(text, tell_format(path, text, source), source=source)
+        return cls.loads(text, find_format(path, text, (*TABLES, *RESERVED), source), source=source)
 
     @classmethod
     def loads(
@@ -148,67 +141,65 @@ class Config(Part):
 
         Args:
             text: TOML, or what neat-python reads.
-            format: Which of them.
-            source: What errors call the file.
+            format: The format of the text.
+            source: The file's name in errors.
 
         Raises:
             ConfigError: The text has faults; lists all of them.
         """
         if format == "ini":
-            return cls._finish(draft_ini(text, settings(cls)), source)
+            return cls._build(draft_ini(text, settings(cls)), source)
         tables, faults, lines = parse(text)
         if tables is None:
             raise ConfigError(source, faults)
         draft = Draft(faults=faults, unreadable={fault.key for fault in faults}, lines=lines)
-        return cls._finish(draft_tables(tables, settings(cls), draft), source)
+        return cls._build(draft_tables(tables, settings(cls), draft), source)
 
     @classmethod
     def from_dict(cls, tables: Mapping[str, object], *, source: str = "config") -> Config:
-        """Reads tables such as `to_dict` gives; what they leave out has its default.
+        """Reads tables such as `to_dict` returns; what they leave out has its default.
 
-        That is the default of the task in `[task]` for the few settings that it has one for.
+        For a few settings the task in `[task]` has a default of its own.
 
         Raises:
             ConfigError: The tables have faults; lists all of them.
         """
-        return cls._finish(draft_tables(tables, settings(cls)), source)
-
-    @classmethod
-    def _finish(cls, draft: Draft, source: str) -> Config:
-        with registered(draft):
-            return cls._build(draft, source)
+        return cls._build(draft_tables(tables, settings(cls)), source)
 
     @classmethod
     def _build(cls, draft: Draft, source: str) -> Config:
+        """Checks everything in a draft, once."""
         known = settings(cls)
-        defaults = {name: known[name].default for name in known if name not in draft.unreadable}
+        values = {name: known[name].default for name in known if name not in draft.unreadable}
         given = draft.unreadable | draft.values.keys()
-        defaults |= task_defaults(draft.task.get("name"), given, conflicts(cls))
-        good, faults = check(cls, defaults | draft.values, draft.spell)
-        draft.faults += faults
-        if draft.faults:
-            raise ConfigError(source, draft.sorted_faults())
-        if draft.ignored:
-            lines = (f"{source}: {line} It is ignored." for line in draft.ignored)
-            warnings.warn("\n".join(lines), stacklevel=5)
-        functions = freeze_functions(draft.functions)
-        try:
-            return dataclasses.replace(build(cls, good), functions=functions, task=draft.task)
-        except ConfigError as error:
-            raise ConfigError(source, error.faults) from error
+        values |= task_defaults(draft.task.get("name"), given, conflicts(cls)) | draft.values
+        with registered(draft):
+            good, faults = check(cls, values, draft.spell)
+            draft.faults += faults
+            if draft.faults:
+                raise ConfigError(source, draft.sorted_faults())
+            if draft.ignored:
+                lines = (f"{source}: {line} It is ignored." for line in draft.ignored)
+                warnings.warn("\n".join(lines), stacklevel=4)
+            config = build(cls, good)
+            try:
+                config._complete(draft)
+            except ConfigError as error:
+                raise ConfigError(source, error.faults) from error
+            return config
 
     def replace(self, changes: Mapping[str, object] | None = None, /, **more: object) -> Config:
         """Copies the config with some settings changed.
 
         Args:
-            changes: Settings by the names that a TOML file has for them, such as
-                "neat.pop_size" or "genome.bias_mutate_rate", with their new values.
+            changes: New values by the names that settings have in a TOML file, such as
+                "neat.pop_size" or "genome.bias_mutate_rate".
             **more: More of them.
 
         Raises:
             ConfigError: A name is not a setting, or a value does not fit; lists all faults.
         """
-        tables: dict[str, Any] = dict(self.to_dict())
+        tables: dict[str, Any] = self._tables()
         for name, value in {**(changes or {}), **more}.items():
             *path, last = name.split(".")
             table = tables
@@ -219,19 +210,29 @@ class Config(Part):
             table[last] = value
         return self.from_dict(tables)
 
-    def to_dict(self) -> dict[str, dict[str, object]]:
-        """Gives all tables as plain values; what is None is left out."""
+    def _tables(self) -> dict[str, dict[str, object]]:
+        """Returns all tables in plain dicts, with all settings in canonical form."""
         tables: dict[str, dict[str, object]] = {name: {} for name in TABLES}
-        tables["task"].update((key, thaw(value)) for key, value in self.task.items())
         for name, value in flatten(self).items():
             table, _, key = name.partition(".")
-            if isinstance(value, InitialConnection):
-                value = str(value)
-            if value is not None:
-                tables[table][key] = thaw(value)
-        if self.functions:
-            tables["functions"] = {title: thaw(own) for title, own in self.functions.items()}
+            tables[table][key] = value
+        for name, frozen in (("task", self.task), ("functions", self.functions)):
+            tables[name].update((key, thaw(value)) for key, value in frozen.items())
         return tables
+
+    def to_dict(self) -> dict[str, dict[str, object]]:
+        """Returns all tables as plain values, without settings that are None."""
+        tables = self._tables()
+        if not self.functions:
+            del tables["functions"]
+        return {
+            title: {
+                key: str(value) if isinstance(value, InitialConnection) else thaw(value)
+                for key, value in table.items()
+                if value is not None
+            }
+            for title, table in tables.items()
+        }
 
     def to_toml(self) -> str:
         """Writes all settings as TOML, always in the same way; `loads` gives an equal config."""
@@ -242,7 +243,7 @@ class Config(Part):
         """How networks work through time, with "auto" resolved.
 
         Raises:
-            ConfigError: What "auto" stands for does not have all that is set.
+            ConfigError: What "auto" stands for does not have all options that are set.
         """
         kind, time_step = self.network.kind, self.network.time_step
         if kind == "auto":
@@ -259,21 +260,27 @@ class Config(Part):
             raise ConfigError("Config", [fault]) from error
 
     def digest(self) -> str:
-        """Names by a SHA-256 all that decides what evolution does, so not the run or the task."""
+        """Returns the SHA-256 of all settings that decide what evolution does on a task."""
         return digest_tables(self.to_dict())
 
 
-def digest_tables(tables: Mapping[str, Mapping[str, object]]) -> str:
-    """Names tables such as `Config.to_dict` gives, which may be from an older evonet.
+# The tables by name, in the order of a file.
+TABLES: Final[Mapping[str, TableUse]] = {
+    field.name: field.metadata["use"] for field in dataclasses.fields(Config)
+}
+# The tables that decide what evolution does on a task.
+EVOLUTION: Final = tuple(name for name, use in TABLES.items() if use.digest != "none")
 
-    Settings of networks count where they are not the default, so that a config from before there
-    were any still has its name; functions of one's own where there are some.
-    """
-    chosen = {name: dict(tables.get(name, {})) for name in EVOLUTION}
-    defaults = flatten(Network())
-    chosen["network"] = {k: v for k, v in chosen["network"].items() if v != defaults.get(k)}
-    if not chosen["network"]:
-        del chosen["network"]
-    if tables.get("functions"):
-        chosen["functions"] = dict(tables["functions"])
+
+def digest_tables(tables: Mapping[str, Mapping[str, object]]) -> str:
+    """Returns the digest of tables such as `Config.to_dict` returns, maybe in an older version."""
+    defaults = Config().to_dict()
+    chosen: dict[str, dict[str, object]] = {}
+    for name in EVOLUTION:
+        chosen[name] = dict(tables.get(name, {}))
+        if TABLES[name].digest == "changed":
+            default = defaults.get(name, {})
+            chosen[name] = {k: v for k, v in chosen[name].items() if v != default.get(k)}
+            if not chosen[name]:
+                del chosen[name]
     return hashlib.sha256(write(chosen).encode()).hexdigest()

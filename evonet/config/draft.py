@@ -6,14 +6,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from evonet.config.functions import draft_functions
 from evonet.config.schema import Setting
-from evonet.config.task import Table, freeze
+from evonet.config.task import FrozenTable, freeze
 from evonet.errors import ConfigFault
-from evonet.functions.registry import OWN
-from evonet.messages import name, nearest, show
+from evonet.messages import did_you_mean, name, show
 
 # Finding the nearest name takes a millisecond; a file of nothing but faults has thousands.
 MOST_HINTS: Final = 100
+# Tables that later versions will read.
+RESERVED: Final = (
+    *("learning", "hyperneat", "map_elites", "novelty", "multi_objective"),
+    *("workers", "islands"),
+)
 
 
 @dataclass
@@ -21,19 +26,19 @@ class Draft:
     """A config in the making.
 
     Attributes:
-        values: Flat names of settings with the values that were found.
+        values: The values that were found, by the flat names of their settings.
         unreadable: Settings that have no value because of a fault, so no default either.
         task: The [task] table.
         functions: The [functions] table.
-        faults: All that is wrong so far.
-        ignored: What was left aside, for a warning.
+        faults: Everything that is wrong so far.
+        ignored: What was ignored, for a warning.
         spelling: How the file spells the names of settings, where it differs.
-        lines: The line of every key that the file spells.
+        lines: The line of every key in the file.
     """
 
     values: dict[str, object] = field(default_factory=dict)
     unreadable: set[str] = field(default_factory=set)
-    task: Table = field(default_factory=Table)
+    task: FrozenTable = field(default_factory=FrozenTable)
     functions: dict[str, dict[str, str]] = field(default_factory=dict)
     faults: list[ConfigFault] = field(default_factory=list)
     ignored: list[str] = field(default_factory=list)
@@ -58,10 +63,10 @@ class Draft:
         """
         if len(self.faults) + len(self.ignored) >= MOST_HINTS:
             return ""
-        return f'Did you mean "{elsewhere[0]}"?' if elsewhere else nearest(key, allowed)
+        return f'Did you mean "{elsewhere[0]}"?' if elsewhere else did_you_mean(key, allowed)
 
     def sorted_faults(self) -> list[ConfigFault]:
-        """Orders the faults as the file has them, those without a line last."""
+        """Orders the faults by their lines, those without a line last."""
         placed = [f if f.line else f._replace(line=self._line(f.key)) for f in self.faults]
         return sorted(placed, key=lambda fault: (fault.line is None, fault.line or 0))
 
@@ -74,18 +79,20 @@ class Draft:
 def draft_tables(
     tables: Mapping[str, object], known: Mapping[str, Setting], draft: Draft | None = None
 ) -> Draft:
-    """Sorts the entries of tables into settings, the task and faults.
+    """Sorts the entries of tables into settings, the task, functions and faults.
 
     Args:
-        tables: Table names with tables.
+        tables: The tables by name.
         known: All settings by flat name.
-        draft: What to add to.
+        draft: The draft to add to.
     """
     draft = draft or Draft()
     titles = ["task", "functions", *dict.fromkeys(key.partition(".")[0] for key in known)]
     for title, table in tables.items():
         if title == "functions":
-            _draft_functions(table, draft)
+            draft_functions(table, draft)
+        elif title in RESERVED:
+            draft.blame(title, "is a table that evonet does not support yet. Remove it.")
         elif title not in titles:
             hint = draft.hint(title, titles, _owners(title, known))
             draft.blame(name(title), f"is not a table of a config. {hint}")
@@ -94,30 +101,10 @@ def draft_tables(
             draft.unreadable.update(key for key in known if key.startswith(f"{title}."))
         elif title == "task":
             task = freeze(table, "task", draft.faults)
-            draft.task = task if isinstance(task, Table) else Table()
+            draft.task = task if isinstance(task, FrozenTable) else FrozenTable()
         else:
             _draft_settings(title, table, known, draft)
     return draft
-
-
-def _draft_functions(table: object, draft: Draft) -> None:
-    """Sorts the entries of the table into functions and faults."""
-    if not isinstance(table, Mapping):
-        draft.blame("functions", f"= {show(table)} must be a table, [functions.activations], say.")
-        return
-    for title, own in table.items():
-        key = f"functions.{name(title)}"
-        if title not in OWN:
-            draft.blame(key, f"is no kind of function. {nearest(title, OWN)}")
-        elif not isinstance(own, Mapping):
-            draft.blame(key, f"= {show(own)} must be a table, written [{key}].")
-        else:
-            found = draft.functions.setdefault(str(title), {})
-            for word, text in own.items():
-                if isinstance(text, str):
-                    found[str(word)] = text
-                else:
-                    draft.blame(f"{key}.{name(word)}", f"= {show(text)} must be a text.")
 
 
 def _draft_settings(

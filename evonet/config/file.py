@@ -1,9 +1,10 @@
-"""Gets the text of a config file, and tells TOML from INI."""
+"""Reads the text of a config file, and finds out whether it is TOML or INI."""
 
 from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
@@ -11,16 +12,12 @@ from evonet.errors import ConfigError, ConfigFault
 
 Format: TypeAlias = Literal["toml", "ini"]
 
-# The longest config file that is believed to be one.
+# Longer files are not configs.
 MOST_BYTES: Final = 1 << 18
 
 SUFFIXES: Final[dict[str, Format]] = {".toml": "toml", ".ini": "ini", ".cfg": "ini", "": "ini"}
 
 _INI_SECTION = re.compile(r"^[ \t]*\[(NEAT|Default[A-Z]\w*)\]", re.MULTILINE)
-_TOML_TABLE = re.compile(
-    r"^[ \t]*\[(task|functions|run|neat|genome|speciation|stagnation|reproduction)[\].]",
-    re.MULTILINE,
-)
 
 
 def read_text(path: str | os.PathLike[str], source: str) -> str:
@@ -28,7 +25,7 @@ def read_text(path: str | os.PathLike[str], source: str) -> str:
 
     Args:
         path: The file.
-        source: What errors call it.
+        source: Its name in errors.
 
     Raises:
         ConfigError: It is a folder, or not text, or too long.
@@ -54,18 +51,22 @@ def read_text(path: str | os.PathLike[str], source: str) -> str:
     return text
 
 
-def tell_format(path: str | os.PathLike[str], text: str, source: str) -> Format:
-    """Tells a file's format by its ending, or else by the sections that it has.
+def find_format(
+    path: str | os.PathLike[str], text: str, tables: Iterable[str], source: str
+) -> Format:
+    """Finds a file's format by its ending, or else by the sections that it has.
 
     Args:
         path: The file.
-        text: What it holds.
-        source: What errors call it.
+        text: Its text.
+        tables: The tables that a TOML file may have.
+        source: Its name in errors.
 
     Raises:
         ConfigError: The ending and the sections contradict each other.
     """
-    ini, toml = set(_INI_SECTION.findall(text)), set(_TOML_TABLE.findall(text))
+    ini = set(_INI_SECTION.findall(text))
+    toml = re.search(rf"^[ \t]*\[({'|'.join(tables)})[\].]", text, re.MULTILINE)
     form = SUFFIXES.get(Path(path).suffix.lower(), "ini" if ini and not toml else "toml")
     if form == "toml" and len(ini) > 1 and not toml:
         raise _unfit(source, "This is a neat-python file. Rename it to end in .ini.")

@@ -7,6 +7,7 @@ from typing import ClassVar, Final, Literal
 
 from evonet.config.rules import (
     FALSE,
+    PROBABILITY,
     TRUE,
     Conflict,
     FunctionName,
@@ -14,18 +15,17 @@ from evonet.config.rules import (
     InitType,
     Real,
     Spelled,
+    at_most,
 )
-from evonet.config.schema import Part, setting
+from evonet.config.schema import Schema, setting
 from evonet.functions.registry import ACTIVATION_IDS, AGGREGATION_IDS
 
-PROBABILITY: Final = Real(0.0, 1.0)
-NOT_NEGATIVE: Final = Real(0.0)
 # Genes are float32, whose largest number this is.
 LARGEST: Final = 3.4028234663852886e38
 
 
 @dataclass(frozen=True, slots=True)
-class FloatGene(Part):
+class FloatGene(Schema):
     """How a real-valued gene begins and mutates.
 
     Attributes:
@@ -49,18 +49,11 @@ class FloatGene(Part):
     max_value: float = setting(Real(-LARGEST, LARGEST), 30.0)
     min_value: float = setting(Real(-LARGEST, LARGEST), -30.0)
 
-    conflicts: ClassVar[tuple[Conflict, ...]] = (
-        Conflict(
-            "min_value",
-            "max_value",
-            lambda least, most: least > most,
-            "must not exceed",
-        ),
-    )
+    conflicts: ClassVar[tuple[Conflict, ...]] = (at_most("min_value", "max_value"),)
 
 
 @dataclass(frozen=True, slots=True)
-class ChoiceGene(Part):
+class ChoiceGene(Schema):
     """How a gene that names a function begins and mutates.
 
     Attributes:
@@ -100,7 +93,7 @@ class AggregationGene(ChoiceGene):
 
 
 @dataclass(frozen=True, slots=True)
-class BoolGene(Part):
+class BoolGene(Schema):
     """How the enabled flag of a connection begins and mutates.
 
     Attributes:

@@ -1,7 +1,7 @@
 """Reads the INI files of neat-python 1.x, 2.0 and 2.1, unchanged.
 
-A file must say all that neat-python 2.0 demands. What some version has a default for may be
-missing. What neat-python passes over in silence gets a warning.
+A file must set everything that neat-python 2.0 demands. Settings that some version has a default
+for may be missing. What neat-python ignores silently gets a warning.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from evonet.config.draft import MOST_HINTS, Draft
-from evonet.config.neat_keys import DEFAULTS, SECTIONS, Place, find_place
-from evonet.config.rules import TRUE, RefusedError, Rule
+from evonet.config.neat_keys import DEFAULTS, DEMANDED, SECTIONS, Place, find_place
+from evonet.config.rules import TRUE, RefusedError
 from evonet.config.schema import Setting
 from evonet.messages import name, show
 
@@ -46,9 +46,9 @@ def draft_ini(text: str, known: Mapping[str, Setting]) -> Draft:
     unknown = _find_unknown(parser, set(places.values()), draft)
     for setting, place in places.items():
         if parser.has_option(*place):
-            _read_value(parser, place, setting, known[setting].rule, draft)
-        elif setting in DEFAULTS:
-            draft.values[setting] = DEFAULTS[setting]
+            _read_value(parser, place, setting, known[setting], draft)
+        elif setting not in DEMANDED:
+            draft.values[setting] = DEFAULTS.get(setting, known[setting].default)
         elif setting == "neat.fitness_threshold" and _never_stops(parser):
             draft.values[setting] = None
         else:
@@ -76,7 +76,7 @@ def _label(section: str, key: str) -> str:
 
 
 def _parse(lines: list[str], draft: Draft) -> configparser.ConfigParser | None:
-    """Parses as neat-python does, setting faulty lines aside; None if that leads nowhere."""
+    """Parses as neat-python does, leaving out faulty lines; None if nothing else is left."""
     strict = True
     for _ in range(MOST_ROUNDS):
         parser = configparser.ConfigParser(strict=strict)
@@ -117,7 +117,7 @@ def _blame_missing_sections(parser: configparser.ConfigParser, draft: Draft) -> 
 def _find_unknown(
     parser: configparser.ConfigParser, places: set[Place], draft: Draft
 ) -> dict[str, list[str]]:
-    """Lists the keys of each section that are no settings.
+    """Lists the keys of each section that are not settings.
 
     neat-python refuses them, except in [DefaultGenome].
     """
@@ -136,13 +136,13 @@ def _find_unknown(
 
 
 def _read_value(
-    parser: configparser.ConfigParser, place: Place, setting: str, rule: Rule[object], draft: Draft
+    parser: configparser.ConfigParser, place: Place, setting: str, known: Setting, draft: Draft
 ) -> None:
     text = parser.get(*place, raw=True)
     try:
         text = parser.get(*place)
         unset = setting == "run.seed" and text.lower() == "none"
-        draft.values[setting] = DEFAULTS[setting] if unset else rule.parse(text)
+        draft.values[setting] = known.default if unset else known.rule.parse(text)
         return
     except configparser.Error:
         reason = 'has a "%" that stands for nothing.'

@@ -12,7 +12,7 @@ import numbers
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, Generic, Literal, NamedTuple, TypeVar
 
-from evonet.messages import nearest, show
+from evonet.messages import did_you_mean, show
 
 T = TypeVar("T")
 
@@ -147,7 +147,7 @@ class OneOf(Rule[Any]):
     def check(self, value: object) -> str:
         """Names the nearest word when it refuses."""
         if not (isinstance(value, str) and value in self.words):
-            raise RefusedError(f"is not a choice. {nearest(value, self.words)}")
+            raise RefusedError(f"is not a choice. {did_you_mean(value, self.words)}")
         return str(value)
 
 
@@ -174,7 +174,7 @@ class Spelled(Rule[Any]):
         word = str(value).lower() if isinstance(value, (bool, str)) else ""
         if word not in self.values:
             words = dict.fromkeys(str(v).lower() for v in self.values.values())
-            raise RefusedError(f"is not a choice. {nearest(value, words)}")
+            raise RefusedError(f"is not a choice. {did_you_mean(value, words)}")
         return self.values[word]
 
 
@@ -222,6 +222,10 @@ class Maybe(Rule[Any]):
         return None if value is None else self.rule.check(value)
 
 
+PROBABILITY: Final = Real(0.0, 1.0)
+NOT_NEGATIVE: Final = Real(0.0)
+
+
 class FunctionNames(Rule[tuple[str, ...]]):
     """Names of registered functions, at least one; repeating a name makes it likelier.
 
@@ -247,7 +251,7 @@ class FunctionNames(Rule[tuple[str, ...]]):
         for name in value:
             if not isinstance(name, str) or name not in self.known:
                 raise RefusedError(
-                    f"holds {show(name)}, which is not a function. {nearest(name, self.known)}"
+                    f"holds {show(name)}, which is not a function. {did_you_mean(name, self.known)}"
                 )
         return tuple(value)
 
@@ -267,7 +271,7 @@ class FunctionName(Rule[str]):
         if value in ("random", "none"):
             return "random"
         if not isinstance(value, str) or value not in self.known:
-            raise RefusedError(f"is not a function. {nearest(value, [*self.known, 'random'])}")
+            raise RefusedError(f"is not a function. {did_you_mean(value, [*self.known, 'random'])}")
         return value
 
 
@@ -281,7 +285,9 @@ class InitType(Rule[Literal["gaussian", "uniform"]]):
             return "gaussian"
         if "uniform" in text:
             return "uniform"
-        raise RefusedError(f"is not a choice. {nearest(value, ('gaussian', 'normal', 'uniform'))}")
+        raise RefusedError(
+            f"is not a choice. {did_you_mean(value, ('gaussian', 'normal', 'uniform'))}"
+        )
 
 
 class Conflict(NamedTuple):
@@ -298,3 +304,8 @@ class Conflict(NamedTuple):
     other: str
     clash: Callable[[Any, Any], bool]
     message: str
+
+
+def at_most(key: str, other: str) -> Conflict:
+    """Makes the conflict of a setting that must not exceed another one, unless it is None."""
+    return Conflict(key, other, lambda a, b: a is not None and a > b, "must not exceed")

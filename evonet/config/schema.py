@@ -1,8 +1,8 @@
 """Turns dataclasses whose fields carry rules into flat settings, and back.
 
-A `Part` is a frozen dataclass. A field is either a setting with a rule or another part, whose
+A `Schema` is a frozen dataclass. A field is either a setting with a rule or another schema, whose
 settings then appear under a joined name: `genome.bias.max_value` is "genome.bias_max_value" in a
-file. Files, overrides and conflicts all speak of settings by these flat names.
+file. Files, overrides and conflicts all refer to settings by these flat names.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from evonet.errors import ConfigError, ConfigFault
 from evonet.messages import show
 
 T = TypeVar("T")
-P = TypeVar("P", bound="Part")
+S = TypeVar("S", bound="Schema")
 
 
 def setting(rule: Rule[Any], default: T) -> T:
@@ -25,18 +25,18 @@ def setting(rule: Rule[Any], default: T) -> T:
 
     Args:
         rule: What it may be.
-        default: Its value where a TOML file is silent.
+        default: Its value where a TOML file does not set it.
     """
     return dataclasses.field(default=default, metadata={"rule": rule})
 
 
 class Setting(NamedTuple):
-    """One setting of a part, seen from outside.
+    """One setting of a schema, seen from outside.
 
     Attributes:
         path: The attributes that lead to it.
         rule: What it may be.
-        default: Its value where a TOML file is silent.
+        default: Its value where a TOML file does not set it.
     """
 
     path: tuple[str, ...]
@@ -45,12 +45,12 @@ class Setting(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Part:
+class Schema:
     """A group of settings that checks itself whenever it is made.
 
     Attributes:
-        joint: Stands between the name of a part and that of its setting.
-        conflicts: What is impossible among the settings of this part.
+        joint: The text between the name of an inner schema and that of its setting.
+        conflicts: What is impossible among the settings of this schema.
     """
 
     joint: ClassVar[str] = "_"
@@ -59,7 +59,7 @@ class Part:
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
             expected = type(field.default)
-            if issubclass(expected, Part) and type(getattr(self, field.name)) is not expected:
+            if issubclass(expected, Schema) and type(getattr(self, field.name)) is not expected:
                 found = show(getattr(self, field.name))
                 message = f"{field.name} = {found} must be a {expected.__name__}."
                 raise ConfigError(type(self).__name__, [ConfigFault(field.name, message)])
@@ -71,63 +71,63 @@ class Part:
                 object.__setattr__(self, own.path[0], values[name])
 
 
-def settings(part: type[Part]) -> dict[str, Setting]:
-    """Lists all settings of a part by their flat names, in the order of the source."""
-    return _settings(cast(Hashable, part))
+def settings(schema: type[Schema]) -> dict[str, Setting]:
+    """Lists all settings of a schema by their flat names, in the order of the source."""
+    return _settings(cast(Hashable, schema))
 
 
-def conflicts(part: type[Part]) -> tuple[Conflict, ...]:
-    """Lists the conflicts of a part and of the parts within, by flat names."""
-    return _conflicts(cast(Hashable, part))
+def conflicts(schema: type[Schema]) -> tuple[Conflict, ...]:
+    """Lists the conflicts of a schema and of its inner schemas, by flat names."""
+    return _conflicts(cast(Hashable, schema))
 
 
 @cache
-def _settings(part: type[Part]) -> dict[str, Setting]:
+def _settings(schema: type[Schema]) -> dict[str, Setting]:
     found: dict[str, Setting] = {}
-    for field in dataclasses.fields(part):
+    for field in dataclasses.fields(schema):
         if "rule" in field.metadata:
             found[field.name] = Setting((field.name,), field.metadata["rule"], field.default)
-        elif isinstance(field.default, Part):
+        elif isinstance(field.default, Schema):
             for name, inner in settings(type(field.default)).items():
                 default = reach(field.default, inner.path)
                 path = (field.name, *inner.path)
-                found[f"{field.name}{part.joint}{name}"] = Setting(path, inner.rule, default)
+                found[f"{field.name}{schema.joint}{name}"] = Setting(path, inner.rule, default)
     return found
 
 
 @cache
-def _conflicts(part: type[Part]) -> tuple[Conflict, ...]:
-    found = list(part.conflicts)
-    for field in dataclasses.fields(part):
-        if isinstance(field.default, Part):
+def _conflicts(schema: type[Schema]) -> tuple[Conflict, ...]:
+    found = list(schema.conflicts)
+    for field in dataclasses.fields(schema):
+        if isinstance(field.default, Schema):
             for inner in conflicts(type(field.default)):
-                prefix = f"{field.name}{part.joint}"
+                prefix = f"{field.name}{schema.joint}"
                 found.append(inner._replace(key=prefix + inner.key, other=prefix + inner.other))
     return tuple(found)
 
 
-def reach(part: Part, path: Iterable[str]) -> object:
-    """Follows attributes from a part to the value of a setting."""
-    value: object = part
+def reach(made: Schema, path: Iterable[str]) -> object:
+    """Follows attributes to the value of a setting."""
+    value: object = made
     for name in path:
         value = getattr(value, name)
     return value
 
 
-def flatten(part: Part) -> dict[str, object]:
-    """Reads all settings of a part by their flat names."""
-    return {name: reach(part, own.path) for name, own in settings(type(part)).items()}
+def flatten(made: Schema) -> dict[str, object]:
+    """Reads all settings by their flat names."""
+    return {name: reach(made, own.path) for name, own in settings(type(made)).items()}
 
 
 def check(
-    part: type[Part], values: Mapping[str, object], spell: Callable[[str], str] = str
+    schema: type[Schema], values: Mapping[str, object], spell: Callable[[str], str] = str
 ) -> tuple[dict[str, object], list[ConfigFault]]:
     """Checks values by the rules of their settings, then all conflicts among the good ones.
 
     Args:
-        part: The part that the values are for.
-        values: Flat names with values; all must be settings of the part, none need be there.
-        spell: What messages call a setting.
+        schema: The schema that the values are for.
+        values: Values by flat name; all must be settings of the schema, none need be there.
+        spell: Turns a flat name into the name that messages use.
 
     Returns:
         The good values in canonical form, and the faults of all others.
@@ -136,10 +136,10 @@ def check(
     faults: list[ConfigFault] = []
     for name, value in values.items():
         try:
-            good[name] = settings(part)[name].rule.check(value)
+            good[name] = settings(schema)[name].rule.check(value)
         except RefusedError as refusal:
             faults.append(_fault(spell(name), value, str(refusal)))
-    for key, other, clash, message in conflicts(part):
+    for key, other, clash, message in conflicts(schema):
         if key in good and other in good and clash(good[key], good[other]):
             reason = f"{message} {spell(other)} = {show(good[other])}."
             faults.append(_fault(spell(key), good[key], reason))
@@ -150,19 +150,19 @@ def _fault(key: str, found: object, message: str) -> ConfigFault:
     return ConfigFault(key, f"{key} = {show(found)} {message}")
 
 
-def build(part: type[P], values: Mapping[str, object]) -> P:
-    """Makes a part from checked values by flat names; defaults fill in the rest.
+def build(schema: type[S], values: Mapping[str, object]) -> S:
+    """Makes a schema of the values that `check` returned, without checking them again.
 
-    Raises:
-        ConfigError: The values were not checked, and have faults.
+    Args:
+        schema: The schema.
+        values: The canonical values of all its settings by flat name.
     """
-    own: dict[str, object] = {}
-    for field in dataclasses.fields(part):
-        if "rule" in field.metadata and field.name in values:
-            own[field.name] = values[field.name]
-        elif isinstance(field.default, Part):
-            prefix = f"{field.name}{part.joint}"
-            inner = flatten(field.default)
-            inner.update({n: values[prefix + n] for n in inner if prefix + n in values})
-            own[field.name] = build(type(field.default), inner)
-    return part(**own)
+    made = object.__new__(schema)
+    for field in dataclasses.fields(schema):
+        value = values.get(field.name, field.default)
+        if isinstance(field.default, Schema):
+            prefix = f"{field.name}{schema.joint}"
+            inner = type(field.default)
+            value = build(inner, {name: values[prefix + name] for name in settings(inner)})
+        object.__setattr__(made, field.name, value)
+    return made

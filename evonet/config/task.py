@@ -1,4 +1,4 @@
-"""The [task] table: kept as it is, read-only, for the task itself to understand."""
+"""The [task] table: read-only, and interpreted by the task itself."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Final
 from evonet.errors import ConfigFault
 from evonet.messages import name, show
 
-# Tables and lists within each other; deeper ones are mischief and would exhaust the stack.
+# Tables and lists within each other; deeper nesting could exhaust the stack.
 MOST_LEVELS: Final = 16
 
 
-class Table(Mapping[str, object]):
+class FrozenTable(Mapping[str, object]):
     """A read-only mapping whose tables and lists are read-only too.
 
     Args:
-        values: What it holds. Use `freeze` for values that nobody checked.
+        values: Its entries. Use `freeze` for values that have not been checked.
     """
 
     __slots__ = ("_values",)
@@ -38,7 +38,7 @@ class Table(Mapping[str, object]):
         return hash(frozenset(self._values.items()))
 
     def __repr__(self) -> str:
-        return f"Table({self._values!r})"
+        return f"FrozenTable({self._values!r})"
 
 
 def freeze(value: object, key: str, faults: list[ConfigFault], level: int = 0) -> object:
@@ -46,12 +46,12 @@ def freeze(value: object, key: str, faults: list[ConfigFault], level: int = 0) -
 
     Args:
         value: A string, number, boolean, list or mapping.
-        key: What messages call it.
-        faults: Gains all that TOML cannot express.
-        level: How many tables and lists are around it.
+        key: Its name in messages.
+        faults: Gets a fault for everything that TOML cannot express.
+        level: The number of tables and lists around it.
 
     Returns:
-        Lists as tuples, mappings as `Table`.
+        Lists as tuples, mappings as `FrozenTable`.
     """
     if level > MOST_LEVELS:
         problem = f"is nested too deeply. Allowed: {MOST_LEVELS} levels"
@@ -59,7 +59,7 @@ def freeze(value: object, key: str, faults: list[ConfigFault], level: int = 0) -
         for inner in value:
             if not isinstance(inner, str) or not _encodes(inner):
                 faults.append(ConfigFault(key, f"{key} has the key {show(inner)}. Expected text."))
-        return Table(
+        return FrozenTable(
             {
                 str(inner): freeze(item, f"{key}.{name(inner)}", faults, level + 1)
                 for inner, item in value.items()

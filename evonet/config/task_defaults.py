@@ -1,7 +1,7 @@
 """Settings that suit a task better than the general defaults, where a config is silent.
 
-Whatever a config says wins. The table is part of the config, not of the tasks, so that a file reads
-the same whether or not tasks were imported.
+The settings of a config win over them. The table belongs to the config, not to the tasks, so that
+a file means the same whether or not tasks were imported.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from typing import Final
 from evonet.config.rules import Conflict
 from evonet.definitions.controls import CONTROLS
 
-# A single output pushes to either side, and sigmoid knows only one.
+# A single output pushes to either side; sigmoid has only positive values.
 BOTH_SIDES: Final[Mapping[str, object]] = {
     "genome.activation_default": "tanh",
     "genome.activation_options": ("tanh",),
 }
-# Targets may be any number; tanh is there to bend the line that identity alone would fit.
+# Targets may be any number; tanh bends the line that identity alone would fit.
 ANY_NUMBER: Final[Mapping[str, object]] = {
     "genome.activation_default": "random",
     "genome.activation_options": ("identity", "tanh"),
@@ -34,19 +34,19 @@ TASK_DEFAULTS: Final[dict[str, Mapping[str, object]]] = {
 def task_defaults(
     task: object, given: Collection[str], conflicts: Iterable[Conflict]
 ) -> dict[str, object]:
-    """What a task sets in a config that says less.
+    """Returns the defaults of a task for the settings that a config does not give.
 
-    A setting that can conflict with one that was given has its general default instead: whoever
-    chooses other functions gets no fault about a function that the file does not name.
+    A setting that can conflict with one that was given has its general default instead, so that a
+    file with other functions has no fault about a function that it does not name.
 
     Args:
-        task: The name of the task, or whatever else stands in its place.
-        given: The settings that the config has.
-        conflicts: All that is impossible among settings.
+        task: The name of the task, or what else [task] has as a name.
+        given: The settings that the config gives.
+        conflicts: All conflicts among settings.
     """
-    lent = TASK_DEFAULTS.get(task, {}) if isinstance(task, str) else {}
+    own = TASK_DEFAULTS.get(task, {}) if isinstance(task, str) else {}
     taken = set(given)
     for key, other, *_ in conflicts:
         if key in given or other in given:
             taken |= {key, other}
-    return {name: value for name, value in lent.items() if name not in taken}
+    return {name: value for name, value in own.items() if name not in taken}

@@ -1,4 +1,4 @@
-"""TOML text to tables and back, with every syntax fault that can be told apart."""
+"""TOML text to tables and back, with every syntax fault that can be found."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 from evonet.errors import ConfigFault
 from evonet.messages import name, printable
 
-# After this many syntax faults a file is something else, or hopeless.
+# After this many syntax faults the rest of a file is not read.
 MOST_SYNTAX_FAULTS: Final = 20
 # How many lines may have begun a broken statement.
 MOST_BEGINNINGS: Final = 40
@@ -23,7 +23,7 @@ _KEY = re.compile(rf"\s*({_PIECE}(?:\s*\.\s*{_PIECE})*)\s*=")
 _ENDLESS_KEY = re.compile(rf"(?<![\w-]){_PIECE}(?:[ \t]*\.[ \t]*{_PIECE}){{64}}")
 _POSITION = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)$")
 _WORD = re.compile(r"[^=]*=\s*[A-Za-z_]\w*\s*(#.*)?$")
-# A key with a value that does not go on in the next line.
+# A key with a value that does not continue in the next line.
 _ONE_LINE = re.compile(_KEY.pattern + r"""(?!\s*(?:\[|\{|\"{3}|'{3}))""")
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _ESCAPES = {"\t": r"\t", "\n": r"\n", "\r": r"\r", '"': r"\"", "\\": r"\\"}
@@ -33,7 +33,7 @@ class Document(NamedTuple):
     """What a TOML text says.
 
     Attributes:
-        tables: All but the faulty lines; None if the rest cannot be told.
+        tables: All but the faulty lines; None if the rest cannot be read.
         faults: The faulty lines.
         lines: The line of every key and table.
     """
@@ -44,7 +44,7 @@ class Document(NamedTuple):
 
 
 def parse(text: str) -> Document:
-    """Reads TOML, and goes on after a faulty line where the rest does not depend on it."""
+    """Reads TOML, and continues after a faulty line where the rest does not depend on it."""
     lines = text.replace("\r\n", "\n").split("\n")
     faults: list[ConfigFault] = []
     endless = _ENDLESS_KEY.search(text)
@@ -69,7 +69,7 @@ def parse(text: str) -> Document:
 def _line_keys(lines: Sequence[str]) -> list[str]:
     """Names the dotted key that each line sets, or "" for other lines.
 
-    A look at the surface, good enough for messages: a line within a longer string may fool it.
+    Good enough for messages: a line within a longer string is mistaken for a key.
     """
     found: list[str] = []
     table = ""
@@ -94,7 +94,7 @@ def write(tables: Mapping[str, Mapping[str, object]]) -> str:
     """Writes tables of plain values as TOML, always in the same way.
 
     Args:
-        tables: What to write; inner mappings become inline tables.
+        tables: The tables by name; inner mappings become inline tables.
     """
     parts = []
     for title, table in tables.items():
@@ -106,7 +106,7 @@ def write(tables: Mapping[str, Mapping[str, object]]) -> str:
 def _faulty_line(lines: list[str], error: Exception) -> int:
     """Finds the line that begins the statement that an error is about.
 
-    tomllib says where it gave up: for a string or list without end, far below. All that stands
+    tomllib reports where it gave up: for a string or list without end, far below. Everything
     before a statement is valid TOML, but nothing that ends within one is; and the line that
     begins a statement of many lines is not valid alone.
     """

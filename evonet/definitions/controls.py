@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from evonet.errors import OptionError, did_you_mean
+from evonet.errors import OptionError
+from evonet.messages import did_you_mean
 
 
 @dataclass(frozen=True, slots=True)

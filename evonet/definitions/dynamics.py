@@ -6,11 +6,9 @@ A kind's position is its id, under which `kernels/nodes/cells.h` has its formula
 from __future__ import annotations
 
 import dataclasses
-import math
-import operator
 from typing import Any, Final, Literal, NamedTuple, get_args
 
-from evonet.errors import OptionError, check_option
+from evonet.errors import OptionError, check_option, check_positive, check_whole
 
 KindName = Literal["feedforward", "recurrent", "ctrnn", "izhikevich"]
 Propagation = Literal["next-step", "same-step"]
@@ -92,8 +90,8 @@ class Dynamics:
             )
         if time_step is not None and not known.time_step:
             raise OptionError(f'time_step is for "ctrnn" and "izhikevich"; kind="{kind}" has none.')
-        seconds = known.time_step if time_step is None else _positive("time_step", time_step)
-        count = _count("steps", steps)
+        seconds = known.time_step if time_step is None else check_positive("time_step", time_step)
+        count = check_whole("steps", steps, 1, MOST_STEPS)
         if count > 1 and kind == "feedforward":
             raise OptionError('steps is for networks with memory; kind="feedforward" has none.')
         when: Propagation = "same-step" if propagation == "same-step" else "next-step"
@@ -123,23 +121,3 @@ class Dynamics:
     def num_parameters(self) -> int:
         """How many numbers of each node only this kind has."""
         return len(KINDS[self.kind_id].parameters)
-
-
-def _positive(name: str, found: float) -> float:
-    try:
-        number = math.nan if isinstance(found, (bool, str)) else float(found)
-    except (TypeError, ValueError, OverflowError):
-        number = math.nan
-    if not 0 < number < math.inf:
-        raise OptionError(f"{name}={found!r} must be a number above 0.")
-    return number
-
-
-def _count(name: str, found: int) -> int:
-    try:
-        number = 0 if isinstance(found, bool) else operator.index(found)
-    except TypeError:
-        number = 0
-    if not 1 <= number <= MOST_STEPS:
-        raise OptionError(f"{name}={found!r} must be a whole number from 1 to {MOST_STEPS}.")
-    return number

@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from evonet.backends.genetics import make_engine
 from evonet.config import Config
-from evonet.errors import FitnessError, OptionError, check_option
+from evonet.errors import FitnessError, OptionError, check_option, check_seed
 from evonet.evaluation import Evaluation, OnBadFitness, check_fitness
 from evonet.evolution.state import Best, State
 from evonet.files.saved_state import SavedState
@@ -108,10 +108,7 @@ class Algorithm(ABC):
         """
         check_option("on_bad_fitness", on_bad_fitness, ("error", "worst"))
         self.config = config
-        self.seed = config.run.seed if seed is None else seed
-        if not isinstance(self.seed, int | np.integer) or not 0 <= int(self.seed) < 2**64:
-            raise OptionError(f"seed={self.seed} must be a whole number from 0 to 2^64 - 1.")
-        self.seed = int(self.seed)
+        self.seed = check_seed(config.run.seed if seed is None else seed)
         self.backend = config.run.backend if backend is None else backend
         check_option("backend", self.backend, ("auto", "cuda", "cpu", "reference"))
         self.threads = config.run.threads if threads is None else threads

@@ -6,9 +6,10 @@ import inspect
 import os
 from typing import Final
 
-from evonet.errors import OptionError, did_you_mean
+from evonet.errors import OptionError
 from evonet.evolution.algorithm import Algorithm
 from evonet.evolution.neat.neat import NEAT
+from evonet.messages import did_you_mean
 from evonet.tasks.user import load_object
 
 ALGORITHMS: Final[dict[str, type[Algorithm]]] = {"neat": NEAT}

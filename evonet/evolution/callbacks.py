@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 from typing import Any, TextIO
 
-from evonet.errors import CheckpointError, OptionError
+from evonet.errors import CheckpointError, OptionError, check_whole
 from evonet.evolution import checkpoint
 from evonet.evolution.algorithm import Algorithm
 from evonet.evolution.hooks import Callback, CallbackLike, Result, Run
@@ -65,12 +65,9 @@ class CheckpointSaver(Callback):
         Raises:
             OptionError: every or keep is less than 1.
         """
-        for name, value in (("every", every), ("keep", keep)):
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise OptionError(f"{name}={value!r} must be a whole number, at least 1.")
         self._folder = Path(folder)
-        self._every = every
-        self._keep = keep
+        self._every = check_whole("every", every, 1)
+        self._keep = check_whole("keep", keep, 1)
         self._seconds = seconds
         self._last_time = -math.inf
         self._seen = -1  # the last generation that all callbacks are through with

@@ -12,8 +12,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final, TypeAlias
 
-from evonet.errors import ExpressionError, UnknownFunctionError, did_you_mean
+from evonet.errors import ExpressionError, UnknownFunctionError
 from evonet.functions.table import Definition, Function, Functions
+from evonet.messages import did_you_mean
 
 Texts: TypeAlias = Mapping[str, Mapping[str, str]]
 """Functions of one's own as files have them: {"activations": {name: expression}, ...}."""

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from evonet.errors import EvonetError, FileFormatError, did_you_mean
+from evonet.errors import EvonetError, FileFormatError
 from evonet.files.tensors import read_tensors, write_tensors
 from evonet.functions.registry import ACTIVATION_TABLE, AGGREGATION_TABLE, adopted, is_texts
 from evonet.functions.table import Functions
 from evonet.genes.arrays import ARRAYS, MOST_PINS
+from evonet.messages import did_you_mean
 
 if TYPE_CHECKING:
     from evonet.genes.population import Population

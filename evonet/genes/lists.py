@@ -9,10 +9,11 @@ from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
-from evonet.errors import GenomeError, UnknownFunctionError, did_you_mean
+from evonet.errors import GenomeError, UnknownFunctionError
 from evonet.functions.registry import ACTIVATION_IDS, AGGREGATION_IDS, activation_id, aggregation_id
 from evonet.genes.arrays import GeneArrays, RealType, starts_of
 from evonet.genes.genome import Connection, Node
+from evonet.messages import did_you_mean
 
 NodeLike: TypeAlias = "int | Sequence[Any] | Mapping[str, Any]"
 ConnectionLike: TypeAlias = "Sequence[Any] | Mapping[str, Any]"

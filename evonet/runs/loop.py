@@ -14,7 +14,7 @@ from typing import Any
 import numpy.typing as npt
 
 from evonet.config import Config
-from evonet.errors import CheckpointError, OptionError
+from evonet.errors import CheckpointError, OptionError, check_whole
 from evonet.evaluation import OnBadFitness
 from evonet.evaluators import Evaluator, Here
 from evonet.evolution import checkpoint
@@ -103,8 +103,7 @@ def evolve(
             **options,
         )
     limit = evolution.config.run.generations if generations is None else generations
-    if isinstance(limit, bool) or not isinstance(limit, int) or limit < 0:
-        raise OptionError(f"generations={generations!r} must be a whole number, at least 0.")
+    check_whole("generations", limit)
     if evaluator is None:
         evaluator = Here(
             task,

@@ -13,14 +13,13 @@ I + n + k is what the k-th of its n nodes has remembered from the last step.
 from __future__ import annotations
 
 import dataclasses
-import operator
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from evonet.definitions.dynamics import Dynamics
-from evonet.errors import CyclicGenomeError, OptionError, check_option
+from evonet.errors import CyclicGenomeError, check_option, check_threads
 from evonet.genes.population import Population
 from evonet.installation import load_native, require_native
 from evonet.schedule import reference as schedule_reference
@@ -31,7 +30,6 @@ if TYPE_CHECKING:
 
 OnCycle = Literal["error", "zero"]
 
-MOST_THREADS: Final = 4096
 FEEDFORWARD: Final = Dynamics()
 
 
@@ -232,23 +230,6 @@ def _wiring(dynamics: Dynamics) -> int:
         return schedule_reference.SPIKES
     same_step = dynamics.propagation == "same-step"
     return schedule_reference.SAME_STEP if same_step else schedule_reference.NEXT_STEP
-
-
-def check_threads(threads: int) -> int:
-    """Reads a number of threads.
-
-    Raises:
-        OptionError: It is not a whole number from 0 to MOST_THREADS.
-    """
-    try:
-        count = -1 if isinstance(threads, bool) else operator.index(threads)
-    except TypeError:
-        count = -1
-    if not 0 <= count <= MOST_THREADS:
-        raise OptionError(
-            f"threads={threads!r} must be a whole number up to {MOST_THREADS}, 0 for all available."
-        )
-    return count
 
 
 def _cycle_text(population: Population, genome: int) -> str:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from evonet.config.rules import Maybe, Real, Whole
 from evonet.definitions.controls import find_control
 from evonet.tasks.base import Task
-from evonet.tasks.options import check_real, check_whole
+from evonet.tasks.options import read_option
 
 if TYPE_CHECKING:
     from evonet.network import Network
@@ -60,13 +61,13 @@ class Control(Task):
         self.num_inputs = task.num_inputs
         self.num_outputs = task.num_outputs
         default_episodes, default_trials = (5, 100) if task.random_start else (1, 0)
-        self.episodes = check_whole("episodes", episodes, 1, default_episodes)
-        self.max_steps = check_whole("max_steps", max_steps, 1, task.max_steps)
-        self.trials = check_whole("trials", trials, 0, default_trials)
+        self.episodes = read_option("episodes", episodes, Whole(1), default_episodes)
+        self.max_steps = read_option("max_steps", max_steps, Whole(1), task.max_steps)
+        self.trials = read_option("trials", trials, Whole(0), default_trials)
         threshold = task.solved
         if threshold is not None and threshold == task.max_steps:
             threshold = float(self.max_steps)
-        self.fitness_threshold = threshold if solved is None else check_real("solved", solved)
+        self.fitness_threshold = read_option("solved", solved, Maybe(Real()), threshold)
 
     def evaluate(self, network: Network, seed: int) -> npt.NDArray[Any]:
         """Plays whole episodes in the backend.

@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from evonet.config.rules import Real, Whole
 from evonet.errors import FileFormatError, OptionError, ShapeError
-from evonet.messages import counted, nearest, show
+from evonet.messages import counted, did_you_mean, show
 from evonet.numerics.philox import Purpose, philox
-from evonet.tasks.options import check_real, check_whole
+from evonet.tasks.options import read_option
 
 
 @dataclass(frozen=True)
@@ -123,7 +124,7 @@ def split_examples(
     Raises:
         OptionError: A number is out of range, or one of the two would be empty.
     """
-    fraction = check_real("test_fraction", test_fraction, 0, 1)
+    fraction = read_option("test_fraction", test_fraction, Real(0, 1))
     if not isinstance(standardize, bool):
         raise OptionError(
             f"standardize = {show(standardize)} must be true or false.", "standardize"
@@ -136,7 +137,8 @@ def split_examples(
             "Training and test need at least one each.",
             "test_fraction",
         )
-    words = philox(check_whole("split_seed", seed, 0, 0), 0, np.arange(count), Purpose.SPLIT, 0)
+    split_seed = read_option("split_seed", seed, Whole(), 0)
+    words = philox(split_seed, 0, np.arange(count), Purpose.SPLIT, 0)
     order = np.lexsort((np.arange(count), words[0]))
     train, test = np.sort(order[held_out:]), np.sort(order[:held_out])
     x = examples.x
@@ -204,7 +206,7 @@ def _target_columns(path: Path, header: Sequence[str], targets: Any) -> list[int
     names = [targets] if isinstance(targets, str) else list(targets)
     for name in names:
         if name not in header:
-            hint = nearest(name, header)
+            hint = did_you_mean(name, header)
             raise OptionError(f"targets: {path} has no column {show(name)}. {hint}", "targets")
     return [header.index(name) for name in names]
 

@@ -1,48 +1,42 @@
-"""Checks of a task's options, whether Python arguments or entries of [task]."""
+"""Checks the options of a task, which are Python arguments or entries of [task]."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TypeVar
 
-from evonet.config.rules import MOST, Real, RefusedError, Whole
+from evonet.config.rules import RefusedError, Rule
 from evonet.errors import OptionError
 from evonet.messages import show
 
+T = TypeVar("T")
 
-def check_whole(name: str, found: object, least: int, default: int) -> int:
-    """Returns a whole number, or the default for None.
+
+class FilePath(Rule[Path]):
+    """The path of a file."""
+
+    def check(self, value: object) -> Path:
+        """Accepts text and paths."""
+        if not isinstance(value, (str, Path)):
+            raise RefusedError("must be the path of a file.")
+        return Path(value)
+
+
+def read_option(name: str, found: object, rule: Rule[T], default: T | None = None) -> T:
+    """Returns the value of an option in its canonical form.
+
+    Args:
+        name: The option.
+        found: Its value; None stands for the default, if there is one.
+        rule: What it may be.
+        default: The value where the option is left out.
 
     Raises:
-        OptionError: It is not a whole number, or is too small or large.
+        OptionError: The rule refuses the value.
     """
-    if found is None:
+    if found is None and default is not None:
         return default
     try:
-        return Whole(least, MOST).check(found)
+        return rule.check(found)
     except RefusedError as refusal:
         raise OptionError(f"{name} = {show(found)} {refusal}", name) from None
-
-
-def check_real(
-    name: str, found: object, least: float | None = None, most: float | None = None
-) -> float:
-    """Returns a finite number.
-
-    Raises:
-        OptionError: It is not a finite number, or is out of range.
-    """
-    try:
-        return Real(least, most).check(found)
-    except RefusedError as refusal:
-        raise OptionError(f"{name} = {show(found)} {refusal}", name) from None
-
-
-def check_path(name: str, found: object) -> Path:
-    """Returns a path.
-
-    Raises:
-        OptionError: It is not a path.
-    """
-    if not isinstance(found, (str, Path)):
-        raise OptionError(f"{name} = {show(found)} must be the path of a file.", name)
-    return Path(found)

@@ -18,7 +18,7 @@ from evonet.config.task_defaults import TASK_DEFAULTS
 from evonet.definitions.controls import CONTROLS
 from evonet.definitions.providers import TASK_PREFIXES, Provider
 from evonet.errors import ConfigError, ConfigFault, EvonetError, OptionError
-from evonet.messages import nearest, show
+from evonet.messages import did_you_mean, show
 from evonet.tasks.base import Task
 from evonet.tasks.control import Control
 from evonet.tasks.supervised import classification, parity, regression, xor
@@ -101,7 +101,7 @@ def register(
     for setting in settings or {}:
         known = all_settings(Config)
         if setting not in known:
-            hint = nearest(setting, known)
+            hint = did_you_mean(setting, known)
             raise OptionError(f"task {name!r}: {setting} is not a setting. {hint}")
     if name in TASKS or ":" in name:
         reason = "is taken" if name in TASKS else "must not have a colon"
@@ -125,7 +125,7 @@ def find_task(name: str) -> RegisteredTask:
     if colon:
         return RegisteredTask(name, "a custom task", find_class(name))
     if name not in TASKS:
-        hint = nearest(name, TASKS)
+        hint = did_you_mean(name, TASKS)
         raise OptionError(
             f'{show(name)} is not a task. {hint} "gym:NAME" and "module:Class" are also allowed.'
         )
@@ -154,7 +154,7 @@ def _refusals(entry: RegisteredTask, options: Mapping[str, Any]) -> Iterator[Opt
     allowed = entry.options
     for option in options:
         if option not in allowed:
-            hint = nearest(option, allowed) if allowed else "It has none."
+            hint = did_you_mean(option, allowed) if allowed else "It has none."
             message = f"{option} is not an option of task {show(entry.name)}. {hint}"
             yield OptionError(message, option)
     for option in entry.required:

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from evonet.config.rules import Maybe, Real, Whole
 from evonet.errors import OptionError, ShapeError
 from evonet.numerics.philox import Purpose, philox
 from evonet.tasks.base import Task
-from evonet.tasks.options import check_real, check_whole
+from evonet.tasks.options import read_option
 
 if TYPE_CHECKING:
     from evonet.network import Network
@@ -95,9 +96,9 @@ class Stepwise(Task):
         self.world = world
         self.num_inputs = world.num_inputs
         self.num_outputs = world.num_outputs
-        self.episodes = check_whole("episodes", episodes, 1, 1)
-        self.max_steps = check_whole("max_steps", max_steps, 1, world.max_steps)
-        self.fitness_threshold = None if solved is None else check_real("solved", solved)
+        self.episodes = read_option("episodes", episodes, Whole(1), 1)
+        self.max_steps = read_option("max_steps", max_steps, Whole(1), world.max_steps)
+        self.fitness_threshold = read_option("solved", solved, Maybe(Real()))
 
     def evaluate(self, network: Network, seed: int) -> npt.NDArray[Any]:
         """Plays all episodes of all genomes side by side.

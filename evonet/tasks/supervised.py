@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import numpy as np
 import numpy.typing as npt
 
+from evonet.config.rules import Maybe, Real, Whole
 from evonet.errors import OptionError, ShapeError, check_option
 from evonet.tasks.base import Task
 from evonet.tasks.examples import Examples, read_examples, split_examples
-from evonet.tasks.options import check_path, check_real, check_whole
+from evonet.tasks.options import FilePath, read_option
 
 if TYPE_CHECKING:
     from evonet.network import Network
@@ -73,7 +74,7 @@ class Supervised(Task):
         self.mean = mean
         self.num_inputs = self.x.shape[1]
         self.num_outputs = self.y.shape[1]
-        self.fitness_threshold = None if solved is None else check_real("solved", solved)
+        self.fitness_threshold = read_option("solved", solved, Maybe(Real()))
         self.test = test
         self.num_held_out = 0 if test is None else len(test.x)
         self.input_names = tuple(input_names)
@@ -136,7 +137,7 @@ def parity(*, bits: int = 3, solved: float | None = None) -> Supervised:
     Raises:
         OptionError: There are no bits, or more than 16.
     """
-    bits = check_whole("bits", bits, 1, 3)
+    bits = read_option("bits", bits, Whole(1), 3)
     if bits > 16:
         raise OptionError(f"bits = {bits} must be at most 16: there are 2^bits samples.", "bits")
     numbers = np.arange(2**bits)
@@ -227,4 +228,4 @@ def _mean_loss(
 def _load(data: Any, targets: Any, classes: bool) -> Examples:
     if isinstance(data, tuple) and len(data) == 2:
         return Examples.of(*data, classes=classes)
-    return read_examples(check_path("data", data), targets, classes=classes)
+    return read_examples(read_option("data", data, FilePath()), targets, classes=classes)

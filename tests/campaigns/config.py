@@ -32,7 +32,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from evonet.config import Config
-from evonet.config.neat_keys import DEFAULTS, find_place
+from evonet.config.neat_keys import DEFAULTS, DEMANDED, find_place
 from evonet.config.schema import settings
 from evonet.errors import ConfigError
 from evonet.installation import resource_folder
@@ -66,7 +66,9 @@ BAD_INI = (
     "1 # one",
     "5%",
 )
-OPTIONAL = {place.key for name in DEFAULTS if (place := find_place(name))}
+OPTIONAL = {
+    place.key for name in settings(Config) if name not in DEMANDED and (place := find_place(name))
+}
 ENDINGS = {"toml": (".toml",), "ini": (".ini", ".cfg", "")}
 
 
@@ -380,7 +382,7 @@ def main() -> int:
     parser.add_argument("--files", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
-    unknown = [name for name in DEFAULTS if name not in settings(Config)]
+    unknown = [name for name in (*DEMANDED, *DEFAULTS) if name not in settings(Config)]
     assert not unknown, unknown
     with tempfile.TemporaryDirectory() as folder:
         counts, problems, slowest = run(options.files, options.seed, Path(folder))

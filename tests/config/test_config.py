@@ -20,13 +20,13 @@ from evonet.config import (
     ChoiceGene,
     Config,
     FloatGene,
-    Genome,
+    GenomeTable,
     InitialConnection,
-    Neat,
-    Reproduction,
-    Run,
+    NeatTable,
+    ReproductionTable,
+    RunTable,
 )
-from evonet.config.connection import ConnectionRule
+from evonet.config.genome import ConnectionRule
 from evonet.config.rules import (
     Flag,
     FunctionName,
@@ -41,7 +41,7 @@ from evonet.config.rules import (
     Whole,
 )
 from evonet.config.schema import settings
-from evonet.config.task import Table
+from evonet.config.task import FrozenTable
 from evonet.errors import ConfigError
 from evonet.functions.registry import ACTIVATION_IDS
 from evonet.installation import resource_folder
@@ -177,8 +177,9 @@ def test_the_xor_file_says_what_neat_python_says() -> None:
 
 def test_every_rule_is_a_setting_and_every_setting_has_a_rule() -> None:
     names = list(settings(Config))
-    assert len(names) == len(set(names)) == 85
+    assert len(names) == len(set(names)) == 86
     assert names[:4] == ["run.generations", "run.seed", "run.backend", "run.threads"]
+    assert names[4:6] == ["run.algorithm", "network.kind"]
     assert "genome.time_constant_init_stdev" in names
     assert "genome.enabled_rate_to_true_add" in names
 
@@ -335,14 +336,14 @@ def test_the_task_cannot_be_changed() -> None:
         task["a"] = 2
     with pytest.raises(TypeError):
         task["b"]["c"] = 2
-    assert repr(task) == "Table({'a': 1, 'b': Table({'c': (1, 2)})})"
+    assert repr(task) == "FrozenTable({'a': 1, 'b': FrozenTable({'c': (1, 2)})})"
 
 
 def test_a_plain_dict_as_task_is_copied() -> None:
     mine: Any = {"a": [1]}
     config = Config(task=mine)
     mine["a"].append(2)
-    assert config.task == Table({"a": (1,)})
+    assert config.task == FrozenTable({"a": (1,)})
 
 
 def test_numpy_numbers_in_a_task_become_plain() -> None:
@@ -373,7 +374,7 @@ def test_inner_tables_of_the_task_can_be_replaced() -> None:
 
 
 def test_dataclasses_replace_works_too() -> None:
-    config = dataclasses.replace(Config(), neat=Neat(pop_size=7), run=Run(seed=2**64 - 1))
+    config = dataclasses.replace(Config(), neat=NeatTable(pop_size=7), run=RunTable(seed=2**64 - 1))
     assert (config.neat.pop_size, config.run.seed) == (7, 2**64 - 1)
 
 
@@ -393,7 +394,7 @@ def test_configs_can_be_copied_and_sent_to_other_processes() -> None:
 
 
 def test_genes_have_the_types_that_the_documentation_names() -> None:
-    genome = Genome()
+    genome = GenomeTable()
     assert isinstance(genome.activation, ChoiceGene)
     assert isinstance(genome.aggregation, ChoiceGene)
     assert set(ACTIVATION_IDS) >= set(genome.activation.options)
@@ -432,20 +433,23 @@ def test_minus_zero_is_zero() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Neat(pop_size=0), "Neat: pop_size = 0 must be between 1 and 2147483647."),
+        (
+            lambda: NeatTable(pop_size=0),
+            "NeatTable: pop_size = 0 must be between 1 and 2147483647.",
+        ),
         (
             lambda: FloatGene(min_value=2, max_value=1),
             "FloatGene: min_value = 2.0 must not exceed max_value = 1.0.",
         ),
-        (lambda: Genome(bias=3), "Genome: bias = 3 must be a FloatGene."),  # type: ignore[arg-type]
+        (lambda: GenomeTable(bias=3), "GenomeTable: bias = 3 must be a FloatGene."),  # type: ignore[arg-type]
         (
-            lambda: Config(neat=Neat(pop_size=1), reproduction=Reproduction(elitism=1)),
+            lambda: Config(neat=NeatTable(pop_size=1), reproduction=ReproductionTable(elitism=1)),
             "Config: reproduction.min_species_size = 2 must not exceed neat.pop_size = 1.",
         ),
         (lambda: Config(task=3), "Config: task = 3 must be a table, written [task]."),  # type: ignore[arg-type]
         (
-            lambda: Genome(initial_connection=InitialConnection("partial")),
-            "Genome: initial_connection = partial needs one fraction between 0 and 1, "
+            lambda: GenomeTable(initial_connection=InitialConnection("partial")),
+            "GenomeTable: initial_connection = partial needs one fraction between 0 and 1, "
             'such as "partial 0.5".',
         ),
     ],
@@ -460,7 +464,7 @@ def test_parts_take_their_canonical_form() -> None:
     one: Any = 1
     spelled: Any = "partial 0.5"
     assert isinstance(FloatGene(init_mean=one).init_mean, float)
-    assert Genome(initial_connection=spelled).initial_connection.fraction == 0.5
+    assert GenomeTable(initial_connection=spelled).initial_connection.fraction == 0.5
 
 
 def test_reading_a_good_file_gives_no_warnings() -> None:

@@ -414,7 +414,7 @@ def test_all_faults_of_a_config_are_named_and_nothing_stays_registered() -> None
     ("tables", "message"),
     [
         ({"functions": 3}, "functions = 3 must be a table"),
-        ({"functions": {"losses": {}}}, "functions.losses is no kind of function"),
+        ({"functions": {"losses": {}}}, "functions.losses is not a kind of function"),
         ({"functions": {"activations": "x"}}, "functions.activations = .* must be a table"),
         ({"functions": {"activations": {"f": 3}}}, "functions.activations.f = 3 must be a text"),
         ({"functions": {"activations": {"a b": "x"}}}, "no name for a function"),

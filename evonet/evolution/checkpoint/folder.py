@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from numpy.typing import NDArray
 
 from evonet.config import Config
-from evonet.errors import CheckpointError, OptionError
+from evonet.errors import CheckpointError, check_whole
 from evonet.evaluation import OnBadFitness
 from evonet.evolution.checkpoint.file import Checkpoint, read_checkpoint, write_checkpoint
 from evonet.evolution.checkpoint.restore import restore
@@ -51,8 +51,7 @@ def save_checkpoint(
         OptionError: keep is out of range.
         OSError: The disk or the folder does not take it. What was there before is still there.
     """
-    if isinstance(keep, bool) or not isinstance(keep, int) or keep < 1:
-        raise OptionError(f"keep={keep!r} must be a whole number, at least 1.")
+    check_whole("keep", keep, 1)
     home = Path(folder)
     home.mkdir(parents=True, exist_ok=True)
     path = home / f"checkpoint-{algorithm.generation:06d}.safetensors"

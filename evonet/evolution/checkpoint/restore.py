@@ -72,7 +72,7 @@ def _changes(old: Config, new: Config, population: Population) -> dict[str, str]
             tables["genome"].setdefault(name, getattr(population, name))
     return {
         f"{table}.{key}": f"{_shown(before[table], key)}, now {_shown(after[table], key)}"
-        for table in (*EVOLUTION, "functions")
+        for table in EVOLUTION
         for key in before[table] | after[table]
         if before[table].get(key) != after[table].get(key)
     }

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from evonet.config import Reproduction
+from evonet.config import ReproductionTable
 from evonet.evolution.neat.species import Scores, Species
 from evonet.numerics.exact_sum import mean
 from evonet.numerics.philox import Purpose, choose, philox, philox_of_children, uniform
@@ -40,7 +40,7 @@ def plan_mating(
     species: list[Species],
     scores: Scores,
     pop_size: int,
-    config: Reproduction,
+    config: ReproductionTable,
     seed: int,
     generation: int,
 ) -> MatingPlan:
@@ -131,7 +131,7 @@ def pick_parents(
 
 
 def share_out(
-    species: list[Species], scores: Scores, pop_size: int, least: int, config: Reproduction
+    species: list[Species], scores: Scores, pop_size: int, least: int, config: ReproductionTable
 ) -> list[int]:
     """Children per species, exactly pop_size in all and at least `least` each."""
     # Only ratios matter. Powers of two leave them alone, and sums of huge scores stay finite.

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from evonet.config import Stagnation
+from evonet.config import StagnationTable
 from evonet.evolution.neat.species import Scores, Species
 from evonet.numerics.exact_sum import mean
 
@@ -26,7 +26,7 @@ class Verdict(NamedTuple):
 
 
 def judge_species(
-    species: list[Species], scores: Scores, generation: int, config: Stagnation
+    species: list[Species], scores: Scores, generation: int, config: StagnationTable
 ) -> Verdict:
     """Scores each species, and drops those without progress.
 

@@ -6,7 +6,6 @@ import ast
 import math
 from typing import Final
 
-from evonet.errors import did_you_mean
 from evonet.functions.expressions.tree import (
     FUNCTIONS,
     LARGEST_NUMBER,
@@ -19,6 +18,7 @@ from evonet.functions.expressions.tree import (
     number,
     size_of,
 )
+from evonet.messages import did_you_mean
 
 CONSTANTS: Final = {"pi": math.pi, "e": math.e}
 _BINARY: Final[dict[type[ast.operator], str]] = {

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evonet.definitions.dynamics import Dynamics, KindName
-from evonet.errors import GenomeError, ShapeError, UnknownFunctionError
+from evonet.errors import GenomeError, ShapeError, UnknownFunctionError, check_threads
 from evonet.network import Network
 from evonet.plugins.neat_python.config_functions import function_ids, warn_of_python
 from evonet.plugins.neat_python.genes import NeatConfig, NeatGenome, explain_genes
@@ -20,7 +20,6 @@ from evonet.plugins.neat_python.population_networks import (
     MixedNetwork,
     SteppedNetwork,
 )
-from evonet.schedule.schedule import check_threads
 
 AnyNetwork = Network | ExactNetwork | SteppedNetwork | MixedNetwork
 

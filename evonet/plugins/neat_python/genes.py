@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from evonet.errors import GenomeError, OptionError, UnknownFunctionError, did_you_mean
+from evonet.errors import GenomeError, OptionError, UnknownFunctionError
 from evonet.functions.registry import (
     ACTIVATION_IDS,
     ACTIVATION_TABLE,
@@ -21,6 +21,7 @@ from evonet.functions.registry import (
 )
 from evonet.genes.arrays import ARRAYS, GeneArrays, Int64Array, RealType, owner_of, starts_of
 from evonet.installation import load_native
+from evonet.messages import did_you_mean
 
 if TYPE_CHECKING:
     from evonet.genes.population import Population

@@ -15,7 +15,7 @@ from evonet import Population
 from evonet.backends.genetics import NativeEngine, make_engine
 from evonet.backends.reference.genes import Genes, normal
 from evonet.backends.reference.genetics import ReferenceEngine, distance
-from evonet.config.connection import ConnectionKind
+from evonet.config.genome import ConnectionKind
 from evonet.evolution import NEAT
 from evonet.genes.first_generation import plan_first_generation
 from evonet.genes.rules import distance_rules, genome_rules

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import evonet
 from evonet.backends.genetics import NativeEngine
-from evonet.config import Config, Reproduction, Stagnation
+from evonet.config import Config, ReproductionTable, StagnationTable
 from evonet.errors import ExtinctionError, FitnessError, OptionError, ShapeError
 from evonet.evolution import NEAT
 from evonet.evolution.neat.reproduction import pick_parents, plan_mating, share_out
@@ -283,7 +283,7 @@ def test_where_species_need_more_than_there_is_the_worst_disappear(least: int) -
 def test_the_better_parent_is_the_fitter_and_ties_favour_the_second() -> None:
     scores = np.array([1.0, 2.0, 2.0, 5.0])
     species = [Species(1, 0, 0, np.arange(4), 0)]
-    config = Reproduction(elitism=1, survival_threshold=1.0)
+    config = ReproductionTable(elitism=1, survival_threshold=1.0)
     plan = plan_mating(species, scores, 300, config, 1, 1)
     assert plan.num_elites == 1
     assert plan.fitter[0] == 3
@@ -300,7 +300,7 @@ def test_parents_are_the_best_of_their_species_and_at_least_two() -> None:
     scores = np.arange(20.0)
     species = [Species(1, 0, 0, np.arange(10), 0), Species(2, 0, 0, np.arange(10, 20), 10)]
     for share, wanted in ((0.25, {7, 8, 9, 17, 18, 19}), (0.01, {8, 9, 18, 19})):
-        config = Reproduction(elitism=0, survival_threshold=share)
+        config = ReproductionTable(elitism=0, survival_threshold=share)
         plan = plan_mating(species, scores, 200, config, 1, 1)
         assert set(plan.fitter.tolist()) | set(plan.other.tolist()) == wanted
         assert ((plan.fitter < 10) == (plan.other < 10)).all()
@@ -309,7 +309,7 @@ def test_parents_are_the_best_of_their_species_and_at_least_two() -> None:
 def test_of_equal_genomes_the_youngest_are_the_elites() -> None:
     """neat-python sorts by fitness and then by id, both descending."""
     species = [Species(1, 0, 0, np.arange(6), 0)]
-    config = Reproduction(elitism=2)
+    config = ReproductionTable(elitism=2)
     plan = plan_mating(species, np.ones(6), 6, config, 1, 1)
     assert plan.fitter[:2].tolist() == [4, 5]
     assert plan.other[:2].tolist() == [-1, -1]
@@ -318,7 +318,7 @@ def test_of_equal_genomes_the_youngest_are_the_elites() -> None:
 def test_parents_of_other_species_are_as_frequent_as_the_config_says() -> None:
     scores = np.arange(20.0)
     species = [Species(1, 0, 0, np.arange(10), 0), Species(2, 0, 0, np.arange(10, 20), 10)]
-    config = Reproduction(elitism=0, interspecies_crossover_prob=0.25)
+    config = ReproductionTable(elitism=0, interspecies_crossover_prob=0.25)
     plan = plan_mating(species, scores, 4000, config, 1, 1)
     mixed = int(((plan.fitter < 10) != (plan.other < 10)).sum())
     assert abs(mixed - 1000) < 150
@@ -347,7 +347,7 @@ def test_shares_are_those_of_neat_python(
     least = max(min_species_size, elitism, 1)
     if least * len(groups) > pop_size:
         return
-    config = Reproduction(elitism=elitism, min_species_size=min_species_size)
+    config = ReproductionTable(elitism=elitism, min_species_size=min_species_size)
     amounts = share_out(species, scores, pop_size, least, config)
     assert sum(amounts) == pop_size
     assert min(amounts) >= least
@@ -378,7 +378,7 @@ def test_any_shares_are_exact(
     ]
     least = data.draw(st.integers(1, 4))
     pop_size = data.draw(st.integers(least * num_species, 200))
-    config = Reproduction(fitness_sharing=sharing, spawn_method=method)
+    config = ReproductionTable(fitness_sharing=sharing, spawn_method=method)
     amounts = share_out(species, np.array(scores), pop_size, least, config)
     assert sum(amounts) == pop_size
     assert min(amounts) >= least
@@ -389,7 +389,11 @@ def test_proportional_shares_jump_and_smoothed_ones_go_half_way() -> None:
     scores = np.array([3.0] * 10 + [1.0] * 90)
     shares = {
         method: share_out(
-            species, scores, 100, 1, Reproduction(fitness_sharing="canonical", spawn_method=method)
+            species,
+            scores,
+            100,
+            1,
+            ReproductionTable(fitness_sharing="canonical", spawn_method=method),
         )
         for method in ("proportional", "smoothed")
     }
@@ -409,7 +413,7 @@ def test_stagnation_is_that_of_neat_python(
     histories: list[list[int]], max_stagnation: int, species_elitism: int, judged_by: Any
 ) -> None:
     """Species that began at different times, told generation after generation."""
-    config = Stagnation(judged_by, max_stagnation, species_elitism)
+    config = StagnationTable(judged_by, max_stagnation, species_elitism)
     theirs = neat.DefaultStagnation(config, None)
     last = max(map(len, histories), default=0)
     begins = [last - len(history) for history in histories]
