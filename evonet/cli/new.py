@@ -1,4 +1,4 @@
-"""evonet new: a config to begin with, that explains itself."""
+"""evonet new: writes a config that explains itself."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import click
 def command(name: str, task: str) -> None:
     """Write NAME.toml: every setting with its meaning and its default.
 
-    What has its default is commented out, so that the file says only what differs: for a task
-    that evonet has a config for, what stands there.
+    Defaults are commented out, so that the file sets only what differs: for a task that evonet
+    has a config for, the settings of that config.
     """
     from evonet.cli.template import write_template
     from evonet.errors import RunFolderError
@@ -26,5 +26,5 @@ def command(name: str, task: str) -> None:
         with open(path, "x", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError:
-        raise RunFolderError(f"{path}: is there already. Choose another name.") from None
+        raise RunFolderError(f"{path} already exists. Choose another name.") from None
     click.echo(f"{path} is written. Change it, then: evonet evolve {path}")

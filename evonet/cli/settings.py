@@ -1,11 +1,11 @@
-"""From what was typed to a config and a task."""
+"""Turns what was typed into a config and a task."""
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from evonet.config import Config
 from evonet.errors import ConfigError, ConfigFault, RunFolderError
@@ -14,9 +14,9 @@ from evonet.runs import RunFolder
 from evonet.tasks import TASKS, Task, task_from_config
 from evonet.tasks.registry import find_task
 
-# What the name of a config file ends with.
+# The endings of config files.
 ENDINGS = (".toml", ".ini", ".cfg")
-# The option for each setting that the command line can change.
+# The settings that the command line can change, and their options.
 OPTIONS = {
     "neat.pop_size": "--population",
     "run.generations": "--generations",
@@ -27,12 +27,12 @@ OPTIONS = {
 }
 
 
-class Settings(NamedTuple):
-    """What a run begins with.
+class RunSettings(NamedTuple):
+    """What a run starts with.
 
     Attributes:
         name: A short name for the run's folder.
-        source: What errors call the config.
+        source: The config's name in errors.
         config: All settings.
         task: What to evolve on.
         scores_genomes: Whether the task is a fitness function for neat-python.
@@ -47,30 +47,31 @@ class Settings(NamedTuple):
 
 def find_settings(
     what: str, changes: Mapping[str, object], config_path: Path | None = None
-) -> Settings:
+) -> RunSettings:
     """Finds the config that was asked for, changes it, and makes its task.
 
     Args:
         what: A config file, or the name of a task, with or without a config in configs/.
-        changes: Settings of OPTIONS; None leaves one as it is.
-        config_path: Where the settings come from, if `what` is a task.
+        changes: New values for the settings in OPTIONS; None leaves one as it is.
+        config_path: The config file, if `what` is a task.
 
     Raises:
-        EvonetError: There is no such thing, or it has faults.
+        EvonetError: There is no such task or config, or it has faults.
         OSError: A file cannot be read.
     """
     path = Path(what)
     if what not in TASKS and path.is_dir() and RunFolder(path).config.is_file():
         raise RunFolderError(
-            f"{what}: is the folder of a run. Go on with it: evonet resume {shlex.quote(what)}"
+            f"{what}: is the folder of a run. Resume it: evonet resume {shlex.quote(what)}"
         )
     shipped = resource_folder("configs") / f"{what}.toml"
+    found: dict[str, object] = {}
     if config_path is not None:
-        name, source = config_path.stem, str(config_path)
-        config = _with_task(Config.load(config_path), what, config_path)
+        name, source, config = config_path.stem, str(config_path), Config.load(config_path)
+        found = _find_task_entries(config, what, config_path)
     elif path.suffix.lower() in ENDINGS or path.is_file():
         name, source, config = path.stem, str(path), Config.load(path)
-        config = with_paths_beside(config, path.parent)
+        found = _find_data(config, path.parent)
     elif what in TASKS and shipped.is_file():
         name, source, config = what, shipped.name, Config.load(shipped)
     else:
@@ -78,7 +79,7 @@ def find_settings(
         name, source = what, "command line"
         config = Config.from_dict({"task": {"name": what}})
     given = {key: value for key, value in changes.items() if value is not None}
-    config = change(config, given, source)
+    config = change(config, found | given, source)
     try:
         task = task_from_config(config, source)
     except ConfigError as error:
@@ -88,29 +89,38 @@ def find_settings(
             raise
         raise ConfigError(source, [_missing(error.filename, path.parent)]) from error
     scores_genomes = str(config.task.get("name")).startswith("neat:")
-    if scores_genomes:  # what it scores says of which kind networks are
+    if scores_genomes:  # the fitness function decides the kind of its networks
         config = config.replace(task.settings)
-    return Settings(_as_name(name), source, config, task, scores_genomes)
+    return RunSettings(_as_name(name), source, config, task, scores_genomes)
 
 
-def _with_task(config: Config, what: str, path: Path) -> Config:
-    """Gives a config the task that was typed; a file's name in it means what neat-python scores by.
+def _find_task_entries(config: Config, what: str, path: Path) -> dict[str, object]:
+    """Returns the entries of [task] for a task that was typed; a file.py:NAME is for neat-python.
 
     Raises:
         ConfigError: The config has a task already.
     """
     if config.task.get("name") is not None:
-        message = f"has a task of its own. Evolve on it: evonet evolve {shlex.quote(str(path))}"
+        message = f"already has a task. Evolve on it: evonet evolve {shlex.quote(str(path))}"
         raise ConfigError(str(path), [ConfigFault("task", message)])
     file, _, attribute = what.rpartition(":")
     if not file.endswith(".py"):
-        return config.replace({"task.name": what})
+        return {"task.name": what}
     where = f"neat:{Path(file).resolve()}:{attribute}"
-    return config.replace({"task.name": where, "task.config": str(path.resolve())})
+    return {"task.name": where, "task.config": str(path.resolve())}
+
+
+def _find_data(config: Config, folder: Path) -> dict[str, object]:
+    """Completes a relative `data` of [task] by the folder of the config, if the file is there."""
+    data = config.task.get("data")
+    if not isinstance(data, str) or Path(data).is_absolute():
+        return {}
+    beside = (folder / data).resolve()
+    return {"task.data": str(beside)} if beside.is_file() else {}
 
 
 def _missing(file: str, folder: Path) -> ConfigFault:
-    """Says where a file that a task needs was looked for."""
+    """Reports where a missing file was looked for."""
     message = f"task: {file}: there is no such file."
     if not Path(file).is_absolute():
         places = dict.fromkeys(str(place.resolve()) for place in (folder, Path()))
@@ -122,9 +132,9 @@ def change(config: Config, given: Mapping[str, object], source: str) -> Config:
     """Applies what was typed to a config.
 
     Args:
-        config: As the file has it.
-        given: Settings of OPTIONS.
-        source: What errors call the config.
+        config: The config that was loaded.
+        given: New values by setting.
+        source: The config's name in errors.
 
     Raises:
         ConfigError: A value does not fit; names the option.
@@ -136,36 +146,23 @@ def change(config: Config, given: Mapping[str, object], source: str) -> Config:
 
 
 def _blaming_options(error: ConfigError, given: Mapping[str, object]) -> ConfigError:
-    """Names the options behind faults that were typed and do not stand in a file."""
-    if not any(fault.key in given for fault in error.faults):
+    """Names the options of the command line that have faults."""
+    typed = OPTIONS.keys() & given
+    if not any(fault.key in typed for fault in error.faults):
         return error
-    source = "command line" if all(f.key in given for f in error.faults) else error.source
+    source = "command line" if all(f.key in typed for f in error.faults) else error.source
     return ConfigError(
         source,
         [
             fault._replace(message=f"{OPTIONS[fault.key]}: {fault.message}")
-            if fault.key in given
+            if fault.key in typed
             else fault
             for fault in error.faults
         ],
     )
 
 
-def with_paths_beside(config: Config, folder: Path) -> Config:
-    """Completes a relative path of data by the folder of its config, if the file is there.
-
-    Args:
-        config: Its [task] may have `data`.
-        folder: Where the config file is.
-    """
-    data: Any = config.task.get("data")
-    if not isinstance(data, str) or Path(data).is_absolute():
-        return config
-    beside = (folder / data).resolve()
-    return config.replace({"task.data": str(beside)}) if beside.is_file() else config
-
-
 def _as_name(text: str) -> str:
-    """Makes the name of a folder of any text."""
+    """Turns any text into the name of a folder."""
     kept = "".join(c if c.isalnum() or c in "._-" else "-" for c in text).strip(".-")
     return kept[:60] or "run"

@@ -1,4 +1,4 @@
-"""evonet tasks: what can be evolved on."""
+"""evonet tasks: lists the tasks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import click
 def command(name: str | None) -> None:
     """List all tasks, or the options of the task NAME.
 
-    Options of a task stand in the [task] table of a config.
+    The [task] table of a config sets the options of its task.
     """
     from evonet.installation import resource_folder
     from evonet.messages import show
@@ -20,7 +20,7 @@ def command(name: str | None) -> None:
         rows = [(entry.name, entry.summary) for entry in TASKS.values()]
         rows += [
             ("gym:NAME", "a Gymnasium environment, such as gym:LunarLander-v3"),
-            ("module:Class", "a task of your own, imported from the current folder or installed"),
+            ("module:Class", "your own task, from the current folder or an installed package"),
         ]
         width = max(len(task) for task, _ in rows)
         for task, summary in rows:
@@ -34,6 +34,6 @@ def command(name: str | None) -> None:
         note = "optional" if default is None else f"default {show(default)}"
         click.echo(f"  {option:14} {'required' if option in entry.required else note}")
     for setting, value in entry.settings.items():
-        click.echo(f"Its configs have {setting} = {show(value)} unless they say otherwise.")
+        click.echo(f"Its configs have {setting} = {show(value)} unless they set it.")
     if (resource_folder("configs") / f"{name}.toml").is_file():
-        click.echo(f"It has a config of its own, which holds in: evonet evolve {name}")
+        click.echo(f"evonet has a config for it, which this command uses: evonet evolve {name}")

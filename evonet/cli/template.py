@@ -1,6 +1,6 @@
-"""The text of a config to begin with, made from what the settings say about themselves.
+"""The text of a new config, which explains all settings.
 
-Meanings are read from the docstrings of the config's parts, so that they exist once.
+Explanations are read from the docstrings of the tables, so that they exist once.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from evonet.config.toml import write
 from evonet.installation import resource_folder
 from evonet.tasks.registry import RegisteredTask
 
-# What stands for an option or a setting without a default.
+# Examples for options and settings without a default.
 EXAMPLES: Final[Mapping[str, object]] = {
     "data": "data.csv",
     "targets": "answer",
@@ -30,15 +30,15 @@ EXAMPLES: Final[Mapping[str, object]] = {
     "fitness_threshold": 0.0,
     "target_num_species": 10,
 }
-LEFT_TO_THE_TASK = ("num_inputs", "num_outputs")
+FILLED_IN_BY_THE_TASK = ("num_inputs", "num_outputs")
 
 
 def write_template(path: Path, task: RegisteredTask) -> str:
     """Writes a config for a task, with all settings explained.
 
     Args:
-        path: What the file will be called.
-        task: Whose options stand in [task].
+        path: The path of the file.
+        task: The task, whose options are set in [task].
     """
     own = _shipped(task.name)
     beginning = (
@@ -49,7 +49,7 @@ def write_template(path: Path, task: RegisteredTask) -> str:
         "# A line like #this = 1 shows a setting and its default. Remove the # to change it.\n"
     )
     if own:
-        beginning += f"# Lines without # are what evonet's own config for {task.name} says.\n"
+        beginning += f"# Lines without # are the settings of evonet's config for {task.name}.\n"
     parts = [beginning, _task_table(task, own)]
     defaults = Config.from_dict({"task": {"name": task.name}})
     threshold = own.get("task", {}).get("solved", task.defaults.get("solved"))
@@ -63,7 +63,7 @@ def write_template(path: Path, task: RegisteredTask) -> str:
 
 
 def _shipped(name: str) -> dict[str, dict[str, object]]:
-    """The settings that evonet's own config for a task spells out."""
+    """Returns the settings of evonet's config for a task; none if there is no such config."""
     path = resource_folder("configs") / f"{name}.toml"
     return tomllib.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
 
@@ -77,39 +77,39 @@ def _task_table(task: RegisteredTask, own: dict[str, dict[str, object]]) -> str:
         elif name in task.required:
             lines.append(_entry(name, EXAMPLES.get(name, "?")))
         else:
-            lines.append(_silent(name, defaults[name]))
+            lines.append(_commented_out(name, defaults[name]))
     return "\n".join(lines) + "\n"
 
 
-def _table(title: str, part: Schema, own: dict[str, dict[str, object]]) -> Iterator[str]:
-    yield f"# {_summary(type(part))}"
+def _table(title: str, table: Schema, own: dict[str, dict[str, object]]) -> Iterator[str]:
+    yield f"# {_summary(type(table))}"
     yield f"[{title}]"
-    yield from _settings(part, "", own.get(title, {}), set())
+    yield from _settings(table, "", own.get(title, {}), set())
 
 
 def _settings(
-    part: Schema, prefix: str, given: dict[str, object], explained: set[str]
+    table: Schema, prefix: str, given: dict[str, object], explained: set[str]
 ) -> Iterator[str]:
-    """Lists the settings of a part, and what they mean unless its like were explained before."""
-    meaning = _meanings(type(part))
-    for field in dataclasses.fields(part):
-        value = getattr(part, field.name)
+    """Lists the settings of a table, each explained where it first appears."""
+    meaning = _meanings(type(table))
+    for field in dataclasses.fields(table):
+        value = getattr(table, field.name)
         name = f"{prefix}{field.name}"
         if isinstance(value, Schema):
             yield ""
             yield from _comment(meaning[field.name])
             yield from _settings(value, f"{name}_", given, explained)
             continue
-        if name in LEFT_TO_THE_TASK:
+        if name in FILLED_IN_BY_THE_TASK:
             continue
         if meaning[field.name] not in explained:
             yield from _comment(meaning[field.name].replace("None", "leaving it out"))
-        yield _entry(name, given[name]) if name in given else _silent(name, value)
+        yield _entry(name, given[name]) if name in given else _commented_out(name, value)
     explained.update(meaning.values())
 
 
-def _silent(name: str, default: object) -> str:
-    """Shows what is not said; valid TOML, too, without its #."""
+def _commented_out(name: str, default: object) -> str:
+    """Comments out a setting that has its default; without its # it is valid TOML."""
     if default is None:
         example = _entry(name, EXAMPLES.get(name, "?"))
         return f"#{example}  # an example: there is no default"
@@ -128,14 +128,14 @@ def _comment(text: str) -> list[str]:
     return textwrap.wrap(text, 100, initial_indent="# ", subsequent_indent="# ")
 
 
-def _summary(part: type[Schema]) -> str:
-    return (inspect.getdoc(part) or "").split("\n")[0]
+def _summary(schema: type[Schema]) -> str:
+    return (inspect.getdoc(schema) or "").split("\n")[0]
 
 
-def _meanings(part: type[Schema]) -> dict[str, str]:
-    """The Attributes sections of a part and its bases, by name."""
+def _meanings(schema: type[Schema]) -> dict[str, str]:
+    """Returns the Attributes sections of a schema and its bases, by name."""
     meanings: dict[str, str] = {}
-    for base in reversed(part.__mro__):
+    for base in reversed(schema.__mro__):
         text = inspect.cleandoc(base.__doc__ or "").partition("Attributes:\n")[2]
         found = re.findall(r"^    (\w+): (.*(?:\n        .*)*)", text, re.MULTILINE)
         meanings |= {name: re.sub(r"\s+", " ", meaning) for name, meaning in found}

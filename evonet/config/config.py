@@ -270,16 +270,16 @@ TABLES: Final[Mapping[str, TableUse]] = {
 }
 # The tables that decide what evolution does on a task.
 EVOLUTION: Final = tuple(name for name, use in TABLES.items() if use.digest != "none")
+DEFAULTS: Final = Config().to_dict()
 
 
 def digest_tables(tables: Mapping[str, Mapping[str, object]]) -> str:
     """Returns the digest of tables such as `Config.to_dict` returns, maybe in an older version."""
-    defaults = Config().to_dict()
     chosen: dict[str, dict[str, object]] = {}
     for name in EVOLUTION:
         chosen[name] = dict(tables.get(name, {}))
         if TABLES[name].digest == "changed":
-            default = defaults.get(name, {})
+            default = DEFAULTS.get(name, {})
             chosen[name] = {k: v for k, v in chosen[name].items() if v != default.get(k)}
             if not chosen[name]:
                 del chosen[name]

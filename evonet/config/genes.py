@@ -1,4 +1,4 @@
-"""How each kind of gene begins and mutates."""
+"""How each kind of gene starts and mutates; [genome] has several of each kind."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ LARGEST: Final = 3.4028234663852886e38
 
 @dataclass(frozen=True, slots=True)
 class FloatGene(Schema):
-    """How a real-valued gene begins and mutates.
+    """How a real-valued gene starts and mutates.
 
     Attributes:
         init_mean: Mean of the first value.
         init_stdev: Its standard deviation; a uniform draw spans twice that to either side.
         init_type: Distribution of the first value.
-        replace_rate: Probability of drawing it anew.
+        replace_rate: Probability of drawing a new value.
         mutate_rate: Probability of adding a Gaussian. It comes first: where both rates exceed 1
-            together, fewer values are drawn anew.
+            together, fewer values are drawn.
         mutate_power: Standard deviation of that Gaussian.
         max_value: The value never exceeds this.
         min_value: The value never falls below this.
@@ -54,12 +54,12 @@ class FloatGene(Schema):
 
 @dataclass(frozen=True, slots=True)
 class ChoiceGene(Schema):
-    """How a gene that names a function begins and mutates.
+    """How a gene that names a function starts and mutates.
 
     Attributes:
         default: The first value; "random" picks one of the options.
         options: What mutation picks from; a name that is repeated is picked more often.
-        mutate_rate: Probability of picking anew.
+        mutate_rate: Probability of picking another option.
     """
 
     default: str
@@ -94,11 +94,11 @@ class AggregationGene(ChoiceGene):
 
 @dataclass(frozen=True, slots=True)
 class BoolGene(Schema):
-    """How the enabled flag of a connection begins and mutates.
+    """How the enabled flag of a connection starts and mutates.
 
     Attributes:
         default: The first value; "random" tosses a coin.
-        mutate_rate: Probability of tossing a coin anew.
+        mutate_rate: Probability of tossing a coin.
         rate_to_true_add: Added to that probability while the flag is false.
         rate_to_false_add: Added to it while the flag is true.
     """

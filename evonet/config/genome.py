@@ -61,7 +61,7 @@ class ConnectionRule(Rule[InitialConnection]):
     """Accepts an `InitialConnection` or its spelling."""
 
     def check(self, value: object) -> InitialConnection:
-        """Demands a fraction of the partial kinds, and of no others."""
+        """Requires a fraction for the partial kinds, and for no others."""
         words = str(value).split() if isinstance(value, (str, InitialConnection)) else []
         first, rest = (words[0], words[1:]) if words else ("", [])
         if first not in get_args(ConnectionKind):
@@ -96,13 +96,13 @@ class GenomeTable(Schema):
         compatibility_weight_coefficient: Distance per unit of difference between matching genes.
         compatibility_excess_coefficient: Distance per excess gene; "auto" is the disjoint one.
         compatibility_include_node_genes: Whether nodes count in the distance.
-        compatibility_enable_penalty: Difference of matching connections, one of them disabled.
+        compatibility_enable_penalty: Difference of matching connections of which one is disabled.
         conn_add_prob: Probability that mutation adds a connection.
         conn_delete_prob: Probability that it deletes one.
         node_add_prob: Probability that it splits a connection by a node.
         node_delete_prob: Probability that it deletes a node.
         single_structural_mutation: Whether at most one of these four happens at a time.
-        structural_mutation_surer: Whether a mutation that cannot happen gives way to one that
+        structural_mutation_surer: Whether a mutation that cannot happen is replaced by one that
             can; "default" follows single_structural_mutation.
         bias: The bias of a node.
         response: What multiplies a node's aggregated input.

@@ -15,10 +15,10 @@ class NeatTable(Schema):
 
     Attributes:
         pop_size: Genomes per generation.
-        fitness_criterion: Which of a generation's fitness values is held against the threshold.
-        fitness_threshold: Where evolution is done; None leaves it to the task, and without one
-            there to the number of generations.
-        reset_on_extinction: Begin anew when all species die out, instead of stopping.
+        fitness_criterion: Which fitness of a generation is compared with the threshold.
+        fitness_threshold: The fitness that ends evolution; None takes the task's, and if that has
+            none, evolution ends after all generations.
+        reset_on_extinction: Start again when all species die out, instead of stopping.
         no_fitness_termination: Ignore the threshold and run all generations.
     """
 

@@ -25,9 +25,9 @@ class NetworkTable(Schema):
         propagation: With "next-step" a value travels one link per step, as in neat-python; with
             "same-step" only links that close a cycle wait for the next step. For recurrent
             networks.
-        time_step: What a step stands for, in s for a ctrnn ("default" is 0.01) and in ms for an
+        time_step: The time that a step takes, in s for a ctrnn ("default" is 0.01) and in ms for an
             izhikevich ("default" is 0.05).
-        steps: How many steps a network takes for one input.
+        steps: Steps that a network takes for one input.
     """
 
     kind: Literal["auto", "feedforward", "recurrent", "ctrnn", "izhikevich"] = setting(

@@ -14,13 +14,13 @@ class ReproductionTable(Schema):
     """How many children each species has, and who are the parents.
 
     Attributes:
-        elitism: The best of a species that pass on unchanged.
-        survival_threshold: The share of a species that may become parents.
+        elitism: The number of best genomes of a species that survive unchanged.
+        survival_threshold: The fraction of a species that may become parents.
         min_species_size: The fewest genomes of a species.
         fitness_sharing: How species fitness is compared: scaled to the population's range, or
             divided by species size as in the NEAT paper.
-        spawn_method: Whether species sizes move half the way, or at once, to their share.
-        interspecies_crossover_prob: Probability that the second parent is of another species.
+        spawn_method: Whether species sizes move halfway, or at once, to their new size.
+        interspecies_crossover_prob: Probability that the second parent is from another species.
     """
 
     elitism: int = setting(Whole(0), 2)

@@ -1,6 +1,6 @@
 """What a setting may be: one rule per kind of value.
 
-A rule does two things. `parse` turns the text of an INI file into the value that TOML would have
+A rule has two methods. `parse` turns the text of an INI file into the value that TOML would have
 given; `check` accepts or refuses that value, whichever file it came from. Both refuse by raising
 `RefusedError` with the end of a sentence, such as "must be at least 1."; the caller knows the key.
 """
@@ -16,7 +16,7 @@ from evonet.messages import did_you_mean, show
 
 T = TypeVar("T")
 
-# The most of anything that is counted: what the packed arrays' 32-bit counts can hold.
+# The largest count: packed arrays have 32-bit counts.
 MOST: Final = 2**31 - 1
 
 # What kernels/genetics/gene_rules.h has room for.
@@ -80,7 +80,7 @@ class Real(Rule[float]):
     Args:
         least: The smallest that is allowed.
         most: The largest that is allowed.
-        above: Where the allowed numbers begin, itself excluded.
+        above: Only larger numbers are allowed.
     """
 
     def __init__(
@@ -163,7 +163,7 @@ class Spelled(Rule[Any]):
     """A value that has several spellings, in upper or lower case.
 
     Args:
-        values: Every spelling with what it means, and among the meanings their own spellings.
+        values: The meaning of every spelling; each meaning is also a spelling of itself.
     """
 
     def __init__(self, values: Mapping[str, T]) -> None:
@@ -179,11 +179,11 @@ class Spelled(Rule[Any]):
 
 
 class Or(Rule[Any]):
-    """Words that stand for a value of their own, beside what another rule accepts.
+    """Special words, besides what another rule accepts.
 
     Args:
         rule: The other rule.
-        words: What each word means. A meaning of None is what a file leaves out.
+        words: The value of each word. A value of None is left out of files.
     """
 
     def __init__(self, rule: Rule[Any], words: Mapping[str, str | None]) -> None:
@@ -195,7 +195,7 @@ class Or(Rule[Any]):
         return text if text.lower() in self.words else self.rule.parse(text)
 
     def check(self, value: object) -> Any:
-        """Looks for words and their meanings first."""
+        """Looks for the words first."""
         if value is None and None in self.words.values():
             return None
         if isinstance(value, str) and value.lower() in self.words:
@@ -227,7 +227,7 @@ NOT_NEGATIVE: Final = Real(0.0)
 
 
 class FunctionNames(Rule[tuple[str, ...]]):
-    """Names of registered functions, at least one; repeating a name makes it likelier.
+    """Names of registered functions, at least one; a repeated name is picked more often.
 
     Args:
         known: All registered names.
@@ -241,7 +241,7 @@ class FunctionNames(Rule[tuple[str, ...]]):
         return text.split()
 
     def check(self, value: object) -> tuple[str, ...]:
-        """Names the first name that nobody registered."""
+        """Reports the first name that is not registered."""
         if not isinstance(value, (list, tuple)):
             raise RefusedError("must be a list of names.")
         if not value:

@@ -16,9 +16,9 @@ class SpeciationTable(Schema):
     Attributes:
         threshold: Genomes nearer than this share a species.
         target_num_species: Move the threshold towards this many species; None leaves it alone.
-        threshold_adjust_rate: How far it moves per generation.
-        threshold_min: The lowest that it moves to.
-        threshold_max: The highest that it moves to.
+        threshold_adjust_rate: How far the threshold moves per generation.
+        threshold_min: The lowest threshold.
+        threshold_max: The highest threshold.
     """
 
     threshold: float = setting(NOT_NEGATIVE, 3.0)

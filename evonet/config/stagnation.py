@@ -14,10 +14,10 @@ class StagnationTable(Schema):
     """Which species die out.
 
     Attributes:
-        species_fitness_func: What of its members' fitness a species is judged by. "median" takes
+        species_fitness_func: The fitness of a species, from those of its members. "median" takes
             the upper of two middle values, "median2" their mean.
         max_stagnation: Generations without improvement that a species survives.
-        species_elitism: The best species that never die out.
+        species_elitism: The number of best species that never die out.
     """
 
     species_fitness_func: Literal["max", "min", "mean", "median", "median2"] = setting(

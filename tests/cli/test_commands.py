@@ -242,7 +242,7 @@ def test_a_new_config_says_which_lines_are_of_evonets_own(evonet: CommandLine) -
     for task, own in (("mountain_car", True), ("pendulum", False)):
         evonet("new", task, "--task", task)
         text = Path(f"{task}.toml").read_text()
-        assert (f"evonet's own config for {task}" in text) == own
+        assert (f"evonet's config for {task}" in text) == own
 
 
 def test_a_new_config_overwrites_nothing(evonet: CommandLine) -> None:
@@ -250,7 +250,7 @@ def test_a_new_config_overwrites_nothing(evonet: CommandLine) -> None:
     Path("mine.toml").write_text("mine")
     said = evonet("new", "mine.toml")
     assert said.status == Exit.ERROR
-    assert said.err == "evonet: mine.toml: is there already. Choose another name.\n"
+    assert said.err == "evonet: mine.toml already exists. Choose another name.\n"
     assert Path("mine.toml").read_text() == "mine"
 
 
