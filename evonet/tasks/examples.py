@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from evonet.config.rules import Real, Whole
+from evonet.config.rules import Flag, Real, Whole
 from evonet.errors import FileFormatError, OptionError, ShapeError
 from evonet.messages import counted, did_you_mean, show
 from evonet.numerics.philox import Purpose, philox
@@ -125,10 +125,7 @@ def split_examples(
         OptionError: A number is out of range, or one of the two would be empty.
     """
     fraction = read_option("test_fraction", test_fraction, Real(0, 1))
-    if not isinstance(standardize, bool):
-        raise OptionError(
-            f"standardize = {show(standardize)} must be true or false.", "standardize"
-        )
+    read_option("standardize", standardize, Flag())
     count = len(examples.x)
     held_out = round(fraction * count)
     if held_out == count or (fraction > 0 and held_out == 0):
