@@ -18,8 +18,9 @@ from evonet.config.config import EVOLUTION, TABLES
 from evonet.config.draft import RESERVED
 from evonet.config.schema import Schema
 from evonet.config.task_defaults import TASK_DEFAULTS
-from evonet.definitions.algorithms import ALGORITHMS
+from evonet.definitions.algorithms import ALGORITHM_NAMES
 from evonet.errors import ConfigError
+from evonet.evolution.algorithms import ALGORITHMS
 from evonet.functions.registry import unregister_activation
 
 DOCUMENTATION = Path(__file__).parents[2] / "docs" / "evolving.md"
@@ -40,7 +41,7 @@ def test_a_file_has_the_tables_in_order() -> None:
     assert list(config.to_dict()) == list(TABLES)
     assert re.findall(r"^\[(\w+)\]", config.to_toml(), re.MULTILINE) == list(TABLES)
     assert tuple(TABLES)[2:] == EVOLUTION
-    assert {use.algorithm for use in TABLES.values()} <= {None, *ALGORITHMS}
+    assert {use.algorithm for use in TABLES.values()} <= {None, *ALGORITHM_NAMES}
 
 
 def test_the_documentation_lists_all_tables() -> None:
@@ -86,6 +87,11 @@ def test_the_algorithm_is_written_but_not_part_of_the_digest() -> None:
     del tables["run"]["algorithm"]
     assert config_module.digest_tables(tables) == config.digest()
     assert Config.from_dict(tables) == config
+
+
+def test_every_name_of_an_algorithm_has_a_class() -> None:
+    assert tuple(ALGORITHMS) == ALGORITHM_NAMES
+    assert all(ALGORITHMS[name].name == name for name in ALGORITHM_NAMES)
 
 
 def test_an_unknown_algorithm_gets_a_suggestion() -> None:
