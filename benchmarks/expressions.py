@@ -1,10 +1,10 @@
-"""Functions of one's own beside built-in ones, in the same networks, in one run.
+"""Times custom functions beside built-in ones, in the same networks, in one run.
 
     python -m benchmarks.expressions [--rounds 7] [--threads 1]
 
-Networks are equal but for the function. Each round times both alternately, so that both meet the
-same weather on a shared machine; the table shows the median rates and their ratio. The exit code is
-1 if a function of one's own has less than a fifth of the rate of what it is compared with.
+Networks are equal except for the function. Each round times both alternately, so that a shared
+machine slows both alike; the table shows the median rates and their ratio. The exit code is 1 if a
+custom function has less than a fifth of the rate of the built-in one.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Pair(NamedTuple):
     Attributes:
         kind: "activation" or "aggregation".
         builtin: Name of a built-in function.
-        text: A function of one's own that does about as much.
+        text: A custom function that does about as much.
     """
 
     kind: str
@@ -79,7 +79,7 @@ def network(kind: str, name: str, threads: int, num_nodes: int, links: int) -> e
 
 
 def compare(one: Pair, samples: int, rounds: int, threads: int, size: tuple[int, int]) -> float:
-    """Prints a line, and gives the ratio of rates."""
+    """Prints a line, and returns the ratio of rates."""
     register = (
         evonet.register_activation if one.kind == "activation" else evonet.register_aggregation
     )
@@ -105,7 +105,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--threads", type=int, default=1)
     options = parser.parse_args()
-    print("one's own, million nodes/s           built-in, million nodes/s              ratio")
+    print("custom, million nodes/s              built-in, million nodes/s              ratio")
     ratios = [
         compare(one, samples, options.rounds, options.threads, (50, 200))
         for samples in (128, 16, 1)

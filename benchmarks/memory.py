@@ -1,4 +1,4 @@
-"""Rates of networks with memory beside neat-python's, interleaved in one run.
+"""Times networks with memory beside neat-python's, alternately in one run.
 
     python -m benchmarks.memory
 
@@ -18,7 +18,7 @@ import neat.ctrnn
 import numpy as np
 
 import evonet
-from tests.campaigns.forward import neat_config
+from evonet.bench.peers.neat_python import neat_genomes
 
 GENOMES, INPUTS, OUTPUTS, SAMPLES = 1000, 10, 5, 32
 THEIR_GENOMES = 4
@@ -26,7 +26,7 @@ ROUNDS = 5
 
 
 def seconds(work: Callable[[], object], least: float = 0.2) -> float:
-    """Of one call, over as many as take a while."""
+    """Seconds of one call, measured over as many calls as take a while."""
     count = 1
     while True:
         begin = time.perf_counter()
@@ -42,8 +42,8 @@ def main() -> None:
     population = evonet.Population.random(
         GENOMES, INPUTS, OUTPUTS, num_nodes=50, num_connections=200, feed_forward=False, seed=1
     )
-    config: Any = neat_config(INPUTS, OUTPUTS)
-    theirs = [g for _, g in population[:THEIR_GENOMES].astype(np.float64).to_neat(config)]
+    pairs, config = neat_genomes(population[:THEIR_GENOMES].astype(np.float64))
+    theirs = [genome for _, genome in pairs]
     x = np.random.default_rng(0).normal(size=(SAMPLES, INPUTS))
     rows = x.tolist()
     for kind, make, call in (
@@ -61,15 +61,15 @@ def main() -> None:
             network = evonet.compile(population, kind, dtype=dtype)  # type: ignore[arg-type]
             samples = x.astype(dtype)
             network(samples)
-            pairs = [
+            times = [
                 (
                     seconds(lambda network=network, samples=samples: network(samples)) / GENOMES,
                     seconds(step_theirs) / THEIR_GENOMES,
                 )
                 for _ in range(ROUNDS)
             ]
-            ours, other = (min(column) for column in zip(*pairs, strict=True))
-            ratio = statistics.median(b / a for a, b in pairs)
+            ours, other = (min(column) for column in zip(*times, strict=True))
+            ratio = statistics.median(b / a for a, b in times)
             print(
                 f"{kind:10} {np.dtype(dtype)!s:8} {1e9 * ours / SAMPLES:7.1f} ns per network and "
                 f"step, neat-python {1e6 * other / SAMPLES:6.1f} us: {other / ours:6.0f}x best, "

@@ -1,17 +1,17 @@
-"""What the neat-python plugin saves, beside neat-python itself, in one run.
+"""Times the neat-python plugin beside neat-python itself, in one run.
 
     python -m benchmarks.plugin [--rounds 5] [--genomes 1000] [--skip loop]
 
-`evaluation`: a population of genomes as neat-python holds them, scored on samples. Everything
-counts, from gene objects to `genome.fitness`; the phases of `BatchEvaluator` are shown apart.
-neat-python and its ParallelEvaluator run a part of the population and are scaled per genome.
+`evaluation`: a population of neat-python's genomes, scored on samples. Everything counts, from gene
+objects to `genome.fitness`; the phases of `BatchEvaluator` are also shown separately. neat-python
+and its ParallelEvaluator run a part of the population, and times are per genome.
 
-`networks`: one network of a drop-in class beside neat-python's, made and activated.
+`networks`: one network of a drop-in class beside neat-python's, created and activated.
 
-`loop`: whole generations on the same config file, evolved by each from its own first generation.
+`loop`: whole generations on the same config file, from each library's own first generation.
 
-Rounds alternate between all contenders, so that they meet the same weather on a shared machine;
-the tables show medians.
+Rounds alternate between all contenders, so that a shared machine slows all of them alike; the
+tables show medians.
 """
 
 from __future__ import annotations
@@ -31,13 +31,11 @@ import numpy as np
 
 import evonet
 from evonet.bench.generation import workload
-from evonet.bench.peers.neat_python import NeatPythonRun
-from evonet.installation import resource_folder
+from evonet.bench.peers.neat_python import NeatPythonRun, neat_genomes, score
 from evonet.plugins.neat_python import BatchEvaluator, FeedForwardNetwork, evolve
 from evonet.plugins.neat_python.compiling import compile_genomes
 from evonet.plugins.neat_python.population_networks import subtract_squares
 
-INI = resource_folder("configs") / "forward-neat.ini"
 SIZE = {"num_inputs": 8, "num_outputs": 4, "num_nodes": 50, "num_connections": 200}
 SAMPLES = 32
 SHARE = 40  # genomes that neat-python evaluates in a round
@@ -48,29 +46,8 @@ Y = rng.random((SAMPLES, SIZE["num_outputs"]))
 ROWS = list(zip(X.tolist(), Y.tolist(), strict=True))
 
 
-def load_config() -> Any:
-    config = neat.Config(
-        neat.DefaultGenome,
-        neat.DefaultReproduction,
-        neat.DefaultSpeciesSet,
-        neat.DefaultStagnation,
-        str(INI),
-    )
-    config.genome_config.input_keys = [-1 - i for i in range(SIZE["num_inputs"])]
-    config.genome_config.output_keys = list(range(SIZE["num_outputs"]))
-    return config
-
-
-def score(net: Any) -> float:
-    fitness = 0.0
-    for row, wanted in ROWS:
-        for got, want in zip(net.activate(row), wanted, strict=True):
-            fitness -= (got - want) ** 2
-    return fitness
-
-
 def eval_genome(genome: Any, config: Any) -> float:
-    return score(neat.nn.FeedForwardNetwork.create(genome, config))
+    return score(neat.nn.FeedForwardNetwork.create(genome, config), ROWS, 0.0)
 
 
 def eval_genomes(genomes: list[tuple[int, Any]], config: Any) -> None:
@@ -109,14 +86,12 @@ def kernel_phases(genomes: list[tuple[int, Any]], config: Any) -> dict[str, floa
 
 
 def evaluation(rounds: int, count: int) -> None:
-    config = load_config()
-    size = {name: value for name, value in SIZE.items() if name.startswith("num_")}
-    population = evonet.Population.random(count, **size, dtype="float64", seed=1)
-    genomes = population.to_neat(config)
+    population = evonet.Population.random(count, **SIZE, dtype="float64", seed=1)
+    genomes, config = neat_genomes(population)
     part = genomes[:SHARE]
     exact = BatchEvaluator.from_data(X, Y)
     kernels = BatchEvaluator.from_data(X, Y, exact=False)
-    one_by_one = BatchEvaluator.from_genomes(lambda genome, net: score(net))
+    one_by_one = BatchEvaluator.from_genomes(lambda genome, net: score(net, ROWS, 0.0))
     per_genome: dict[str, list[float]] = {}
     phases: dict[str, list[dict[str, float]]] = {"exact": [], "kernels": []}
     with neat.ParallelEvaluator(2, eval_genome) as parallel:
@@ -157,7 +132,6 @@ def evaluation(rounds: int, count: int) -> None:
 
 
 def networks(rounds: int) -> None:
-    config = load_config()
     print("networks: one at a time, one sample")
     for nodes, connections in ((3, 6), (10, 20), (50, 200)):
         population = evonet.Population.random(
@@ -169,9 +143,8 @@ def networks(rounds: int) -> None:
             dtype="float64",
             seed=1,
         )
-        config.genome_config.input_keys = [-1 - i for i in range(population.num_inputs)]
-        config.genome_config.output_keys = list(range(population.num_outputs))
-        genomes = [genome for _, genome in population.to_neat(config)]
+        pairs, config = neat_genomes(population)
+        genomes = [genome for _, genome in pairs]
         row = X[0, : population.num_inputs].tolist()
         times: dict[str, list[float]] = {}
         for _ in range(rounds):

@@ -8,6 +8,7 @@ prints which rooms each room imports, of this package or of the one in a folder.
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 import subprocess
 import sys
@@ -63,7 +64,8 @@ def find_imports(modules: Mapping[str, Path]) -> list[Import]:
     found = (
         Import(name, target, line)
         for name, file in modules.items()
-        for target, line in _imports_of(name, file, modules)
+        for imported, line in _imports_of(name, file, modules)
+        for target in (imported, *_packages_entered(name, imported))
         if target != name
     )
     return list(dict.fromkeys(found))  # a statement may import several names of one module
@@ -92,6 +94,15 @@ def _imports_of(name: str, file: Path, modules: Mapping[str, Path]) -> Iterator[
                     yield found[1], node.lineno
 
 
+def _packages_entered(source: str, target: str) -> Iterator[str]:
+    """The packages around a module whose `__init__` an import from outside runs first."""
+    parts = target.split(".")
+    for end in range(2, len(parts)):
+        package = ".".join(parts[:end])
+        if not f"{source}.".startswith(f"{package}."):
+            yield package
+
+
 def _imports_by_name(node: ast.AST) -> bool:
     if not isinstance(node, ast.Call):
         return False
@@ -110,22 +121,32 @@ def _nodes(node: ast.AST) -> Iterator[ast.AST]:
             yield from (child, *_nodes(child))
 
 
-def find_cycles(edges: Mapping[str, set[str]]) -> list[list[str]]:
-    """The groups of nodes that can all reach each other, each in an order that is a cycle's."""
-    reach: dict[str, set[str]] = {}
-    for start in edges:
-        seen, waiting = set(), list(edges[start])
-        while waiting:
-            if (node := waiting.pop()) not in seen:
-                seen.add(node)
-                waiting += edges.get(node, ())
-        reach[start] = seen
+def find_groups(edges: Mapping[str, set[str]]) -> list[list[str]]:
+    """The groups of nodes that can all reach each other."""
+    reach = {node: set(paths_from(node, edges)) for node in edges}
     groups = {
-        frozenset(other for other in reach[node] if node in reach.get(other, ()))
+        frozenset(other for other in reach[node] if node in reach[other])
         for node in edges
         if node in reach[node]
     }
     return sorted(sorted(group) for group in groups)
+
+
+def shortest_cycle(group: list[str], edges: Mapping[str, set[str]]) -> list[str]:
+    """The shortest cycle through nodes of a group; its first node is also its last."""
+    return min(([node, *paths_from(node, edges)[node]] for node in group), key=len)
+
+
+def paths_from(start: str, edges: Mapping[str, set[str]]) -> dict[str, list[str]]:
+    """A shortest path to every node that can be reached, without the start."""
+    paths: dict[str, list[str]] = {}
+    waiting = [(start, list[str]())]
+    for node, path in waiting:
+        for target in sorted(edges[node]):
+            if target not in paths:
+                paths[target] = [*path, target]
+                waiting.append((target, paths[target]))
+    return paths
 
 
 def graph_of(pairs: Iterator[tuple[str, str]]) -> dict[str, set[str]]:
@@ -153,11 +174,12 @@ def room_graph(imports: list[Import]) -> str:
 def back_edges(imports: list[Import]) -> list[Import]:
     """Imports of a room that does not stand before the importing one; the root may import all."""
     place = {room: i for i, room in enumerate(ROOMS)}
-    return [
-        each
-        for each in imports
+    found = {
+        (each.source, each.line, each.rooms): each
+        for each in reversed(imports)
         if each.source != PACKAGE.name and place[each.rooms[0]] < place[each.rooms[1]]
-    ]
+    }
+    return [*found.values()][::-1]
 
 
 def report(*lines: str) -> None:
@@ -183,10 +205,12 @@ def test_imports_between_rooms_point_one_way() -> None:
 
 def test_no_modules_import_each_other_in_a_cycle() -> None:
     inside = [each for each in IMPORTS if each.source != PACKAGE.name]
+    edges = graph_of((each.source, each.target) for each in inside)
     lines = []
-    for group in find_cycles(graph_of((each.source, each.target) for each in inside)):
-        lines.append(f"a cycle through {len(group)} modules:")
-        lines += [f"    {each}" for each in inside if {each.source, each.target} <= set(group)]
+    for group in find_groups(edges):
+        lines.append(f"{len(group)} modules import each other; the shortest cycle:")
+        steps = set(itertools.pairwise(shortest_cycle(group, edges)))
+        lines += [f"    {each}" for each in inside if (each.source, each.target) in steps]
     report(*lines)
 
 
@@ -217,6 +241,7 @@ def test_imports_are_found_wherever_they_are(tmp_path: Path) -> None:
             *("if TYPE_CHECKING:", "    import evonet.errors"),
             *("else:", "    import evonet.network"),
         ],
+        "doctor.py": ["import evonet.cli.app"],
         "cli/table.py": [
             'NAMES = {"a": "evonet.errors"}',
             "importlib.import_module(NAMES[name])",
@@ -233,12 +258,17 @@ def test_imports_are_found_wherever_they_are(tmp_path: Path) -> None:
         ("evonet.network", "evonet"),
         ("evonet.cli", "evonet.network"),
         ("evonet.cli.app", "evonet.network"),
+        ("evonet.doctor", "evonet.cli"),
+        ("evonet.doctor", "evonet.cli.app"),
         ("evonet.cli.table", "evonet.errors"),
         ("evonet.cli.table", "evonet.cli"),
     }
-    assert {each.rooms for each in back_edges(found)} == {("network", "cli"), ("network", "evonet")}
+    backwards = {("network", "cli"), ("network", "evonet"), ("doctor", "cli")}
+    assert {each.rooms for each in back_edges(found)} == backwards
     edges = graph_of((each.source, each.target) for each in found)
-    assert find_cycles(edges) == [["evonet.cli", "evonet.network"]]
+    assert find_groups(edges) == [["evonet.cli", "evonet.network"]]
+    cycle = shortest_cycle(["evonet.cli", "evonet.network"], edges)
+    assert cycle == ["evonet.cli", "evonet.network", "evonet.cli"]
 
 
 def main() -> None:
@@ -249,7 +279,7 @@ def main() -> None:
     print(room_graph(imports))
     loose = len(list(package.glob("*.py")))
     print(f"\n{len(modules)} modules, {loose} of them at the top level, {len(imports)} imports")
-    for group in find_cycles(graph_of(each.rooms for each in imports)):
+    for group in find_groups(graph_of(each.rooms for each in imports)):
         print(f"rooms that import each other: {', '.join(group)}")
 
 

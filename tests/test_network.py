@@ -31,8 +31,9 @@ from evonet.backends import resolve_backend
 from evonet.functions.registry import ACTIVATIONS, AGGREGATIONS
 from evonet.installation import require_native
 from evonet.schedule.schedule import build_schedule
-from tests.campaigns import forward as verify_forward
+from tests.campaigns import forward as forward_campaign
 from tests.support import strategies
+from tests.support.random_networks import random_genes, random_samples
 
 LEVELS = tuple(require_native().simd_levels())
 DTYPES = (np.float32, np.float64)
@@ -50,9 +51,7 @@ def mixed_population(count: int, dtype: Any) -> Population:
     """Genomes of 3 inputs and 2 outputs with all functions, some with cycles."""
     rng = random.Random("mixed")
     genes = [
-        verify_forward.random_genes(
-            rng, 3, 2, rng.randint(0, 30), cyclic=rng.random() < 0.1, degree=3.0
-        )
+        random_genes(rng, 3, 2, rng.randint(0, 30), cyclic=rng.random() < 0.1, degree=3.0)
         for _ in range(count)
     ]
     return Population.from_genes(3, 2, genes, dtype)
@@ -60,7 +59,7 @@ def mixed_population(count: int, dtype: Any) -> Population:
 
 @functools.cache
 def mixed_samples(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
-    x = verify_forward.random_samples(random.Random(str(shape)), shape, dtype)
+    x = random_samples(random.Random(str(shape)), shape, dtype)
     x.flags.writeable = False
     return x
 
@@ -281,7 +280,7 @@ def test_a_node_may_read_600011_links(aggregation: str, samples: int) -> None:
 
 
 def test_a_slice_of_the_campaign_for_equal_bits_finds_no_mismatch() -> None:
-    report = verify_forward.run_bits(networks=158, seed=2, chunk=22, max_hidden=20)
+    report = forward_campaign.run_bits(networks=158, seed=2, chunk=22, max_hidden=20)
     assert report.networks == 158
     assert len(report.pairs) == len(ACTIVATIONS) * len(AGGREGATIONS)
     assert report.mismatches == 0, str(report)
@@ -291,7 +290,7 @@ def test_a_slice_of_the_campaign_for_equal_bits_finds_no_mismatch() -> None:
 
 
 def test_a_slice_of_the_campaign_against_neat_python_finds_no_mismatch() -> None:
-    report = verify_forward.run_neat(networks=450, seed=2, chunk=50)
+    report = forward_campaign.run_neat(networks=450, seed=2, chunk=50)
     assert report.networks == 450
     assert report.cyclic > 10
     assert len(report.worst_ulp) == len(ACTIVATIONS)
@@ -308,8 +307,8 @@ def test_the_campaigns_see_a_single_wrong_bit(monkeypatch: pytest.MonkeyPatch) -
         return y
 
     monkeypatch.setattr(Network, "__call__", off_by_one_ulp)
-    assert verify_forward.run_bits(networks=40, seed=3, chunk=10, max_hidden=5).mismatches > 0
-    assert verify_forward.run_neat(networks=40, seed=3, chunk=10).mismatches > 0
+    assert forward_campaign.run_bits(networks=40, seed=3, chunk=10, max_hidden=5).mismatches > 0
+    assert forward_campaign.run_neat(networks=40, seed=3, chunk=10).mismatches > 0
 
 
 @pytest.mark.parametrize("feed_forward", [True, False])
@@ -829,7 +828,7 @@ def test_signal_handlers_run_during_a_call_and_may_let_it_finish(setup: str) -> 
 def test_the_campaign_script_tells_its_result_and_exit_code() -> None:
     for campaign in ("bits", "neat"):
         done = subprocess.run(
-            [sys.executable, "-m", verify_forward.__name__, campaign, "--networks", "12"],
+            [sys.executable, "-m", forward_campaign.__name__, campaign, "--networks", "12"],
             capture_output=True,
             text=True,
             timeout=120,

@@ -22,11 +22,11 @@ from evonet.installation import require_native
 from evonet.schedule.schedule import build_schedule
 from evonet.tasks import make_task
 from evonet.tasks.stepwise import Stepwise
-from tests.campaigns import forward as verify_forward
-from tests.campaigns import memory as verify_memory
+from tests.campaigns import memory as memory_campaign
 from tests.cupy_stand_in import Machine
 from tests.support import strategies
 from tests.support.cuda_runs import SMALL, TINY, run_forward, run_rollout
+from tests.support.random_networks import random_genes, random_samples
 
 Lend = Callable[..., Machine]
 DTYPES = (np.float32, np.float64)
@@ -58,7 +58,7 @@ def population(count: int = 30, dtype: Any = np.float32, inputs: int = 3) -> Pop
     """Genomes with all functions, most with cycles, self-loops, disabled links and orphans."""
     rng = random.Random("memory")
     genes = [
-        verify_forward.random_genes(rng, inputs, 2, rng.randint(0, 14), cyclic=rng.random() < 0.8)
+        random_genes(rng, inputs, 2, rng.randint(0, 14), cyclic=rng.random() < 0.8)
         for _ in range(count)
     ]
     return Population.from_genes(inputs, 2, genes, dtype)
@@ -69,7 +69,7 @@ def network(dynamics: Dynamics, genomes: Population, **options: Any) -> evonet.N
 
 
 def samples(step: int, *shape: int, dtype: Any = np.float32) -> Any:
-    x = verify_forward.random_samples(random.Random(f"{step} {shape}"), shape, dtype)
+    x = random_samples(random.Random(f"{step} {shape}"), shape, dtype)
     with np.errstate(all="ignore"):
         return x * np.dtype(dtype).type(20) if step % 3 == 0 else x
 
@@ -515,7 +515,7 @@ def test_a_run_with_memory_is_resumed_as_if_nothing_had_happened(
 
 
 def test_a_slice_of_the_campaign_against_neat_python_finds_no_mismatch() -> None:
-    report = verify_memory.run(450, seed=2, chunk=75)
+    report = memory_campaign.run(450, seed=2, chunk=75)
     assert report.first == ""
     assert (report.networks, report.mismatches) == (450, 0)
     assert report.nodes > 8000
@@ -533,6 +533,6 @@ def test_the_campaign_sees_a_single_wrong_weight(
         return compile_network(genomes._with({"weight": weight}), *args, **options)
 
     monkeypatch.setattr(evonet, "compile", bend)
-    report = verify_memory.Report()
-    chunk = verify_memory.Chunk(random.Random("bent"), kind, 40, report)
+    report = memory_campaign.Report()
+    chunk = memory_campaign.Chunk(random.Random("bent"), kind, 40, report)
     assert len(list(chunk.run())) > 10

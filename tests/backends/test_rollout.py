@@ -16,7 +16,7 @@ from evonet import Network, OptionError, Population, ShapeError
 from evonet.backends.base import Rollout
 from evonet.definitions.controls import CONTROLS, find_control
 from evonet.installation import require_native
-from tests.campaigns import forward as verify_forward
+from tests.support.random_networks import random_genes
 from tests.test_network import INTERRUPT, run_script
 
 LEVELS = tuple(require_native().simd_levels())
@@ -34,7 +34,7 @@ def population(name: str, kind: str, count: int, dtype: Any = np.float32) -> Pop
     rng = random.Random(f"{name} {kind}")
     if kind == "mixed":
         genes = [
-            verify_forward.random_genes(
+            random_genes(
                 rng,
                 control.num_inputs,
                 control.num_outputs,

@@ -1,1 +1,1 @@
-"""Long checks, run as python -m tests.campaigns.NAME; tests run a small part of each."""
+"""Long checks of results, listed by `python -m tests.campaigns`; tests run a part of each."""

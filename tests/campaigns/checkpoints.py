@@ -1,25 +1,25 @@
-"""Kills, damages and starves checkpoints, and looks whether runs still end with the same bits.
+"""Kills runs, damages their checkpoints, and checks that resumed runs end with the same bits.
 
-    python -m tests.campaigns.checkpoints kill    [--tries 300]
+    python -m tests.campaigns.checkpoints kill    [--tries 300] [--generations 30]
     python -m tests.campaigns.checkpoints damage  [--flips 10000]
     python -m tests.campaigns.checkpoints faults
     python -m tests.campaigns.checkpoints tamper  [--files 5000]
-    python -m tests.campaigns.checkpoints all
+    python -m tests.campaigns.checkpoints all     [--pop-size 150] [--seed 1]
 
-`kill` starts XOR with 150 genomes and a checkpoint per generation as a process of its own, ends it
-by SIGKILL at a random moment, and starts it again. The newest checkpoint must always be readable,
-and the second process must end with the champion, population, checkpoint and metrics (but for
-seconds) of a run that nobody disturbed.
+`kill` evolves XOR in a process with a checkpoint per generation, ends it by SIGKILL at a random
+moment, and starts it again. The newest checkpoint must always be readable, and the second process
+must end with the champion, population, checkpoint and metrics (except seconds) of an undisturbed
+run.
 
 `damage` reads a checkpoint cut off at every length, with single bits flipped, with sectors zeroed,
 repeated or swapped, and with bytes appended. Each must be a CheckpointError, none may load.
 
-`faults` runs with one operation of the file system failing, for every operation there is: before
-or after it took effect, and as files that may not grow beyond some size. The checkpoint before
-must always be readable, and the resumed run must end with the bits of the undisturbed one.
+`faults` lets each operation of the file system fail in turn, before or after it took effect, and
+limits the size of files. The previous checkpoint must always be readable, and the resumed run must
+end with the bits of the undisturbed one.
 
-`tamper` changes single values behind the back of the checksum. Such a file must be a
-CheckpointError, or a state from which evolution goes on without harm.
+`tamper` changes single values and corrects the checksum. Such a file must be a CheckpointError, or
+a state from which evolution continues without harm.
 
 The exit code is 1 if anything differs.
 """
@@ -47,10 +47,8 @@ from typing import Any
 import numpy as np
 
 import evonet
-from evonet.config import Config
 from evonet.errors import CheckpointError, EvonetError
 from evonet.evolution import NEAT
-from evonet.evolution.callbacks import CheckpointSaver, MetricsWriter
 from evonet.evolution.checkpoint import (
     list_checkpoints,
     load_checkpoint,
@@ -62,32 +60,25 @@ from evonet.files.tensors import write_tensors
 from evonet.runs.champion import save_champion
 from evonet.runs.loop import evolve
 from evonet.tasks import xor
+from tests.support.evolution_cases import evolved, xor_config
 
 SECTOR = 512
 
 # ---- one run, whose whole outcome can be compared -----------------------------------------------
 
 
-def xor_config(pop_size: int) -> Config:
-    return Config().replace(
-        {
-            "neat.pop_size": pop_size,
-            "neat.no_fitness_termination": True,
-            "run.threads": 1,
-            "run.seed": 7,
-        }
-    )
-
-
 def run_in(folder: Path, generations: int, pop_size: int) -> None:
-    """Begins a run in a folder, or goes on with the one that is there."""
+    """Starts a run in a folder, or resumes the one that is there."""
     states = folder / "states"
     result = evolve(
         xor(),
         xor_config(pop_size),
         generations=generations,
         resume=states if list_checkpoints(states) else None,
-        callbacks=[CheckpointSaver(states), MetricsWriter(folder / "metrics.jsonl")],
+        callbacks=[
+            evonet.CheckpointSaver(states),
+            evonet.MetricsWriter(folder / "metrics.jsonl"),
+        ],
     )
     assert result.best is not None
     save_champion(folder / "champion.json", result.best, result.algorithm.config)
@@ -95,7 +86,7 @@ def run_in(folder: Path, generations: int, pop_size: int) -> None:
 
 
 def outcome(folder: Path) -> dict[str, object]:
-    """All that a run leaves behind, without what depends on the clock.
+    """All files of a run, without what depends on the clock.
 
     A process killed while it writes the champion leaves a temporary file; in the folder of
     checkpoints there must be none at the end.
@@ -117,19 +108,11 @@ def differences(a: dict[str, object], b: dict[str, object]) -> list[str]:
     return sorted(name for name in a.keys() | b.keys() if a.get(name) != b.get(name))
 
 
-def evolved(pop_size: int, generations: int) -> NEAT:
-    """A run after some generations, as something to save."""
-    neat = NEAT(xor_config(pop_size), num_inputs=2, num_outputs=1)
-    for _ in range(generations):
-        neat.tell(xor().evaluate(evonet.compile(neat.ask(), threads=1), 0))
-    return neat
-
-
 # ---- kill ---------------------------------------------------------------------------------------
 
 
 def start(folder: Path, generations: int, pop_size: int) -> multiprocessing.Process:
-    """Starts a run as a process of its own, by a fork, which takes no time."""
+    """Starts a run in a forked process."""
     process = multiprocessing.get_context("fork").Process(
         target=run_in, args=(folder, generations, pop_size)
     )
@@ -300,7 +283,7 @@ class Faults:
 def save_generations(
     folder: Path, saved: list[int], pop_size: int, generations: int, keep: int
 ) -> None:
-    """Runs and saves, noting which saves came through."""
+    """Runs and saves, and lists the generations that were saved."""
     neat = NEAT(xor_config(pop_size), num_inputs=2, num_outputs=1)
     for _ in range(generations):
         neat.tell(xor().evaluate(evonet.compile(neat.ask(), threads=1), 0))
@@ -309,7 +292,7 @@ def save_generations(
 
 
 def ending(neat: NEAT, generations: int, folder: Path) -> bytes:
-    """Goes on to the last generation and gives the bytes of its checkpoint."""
+    """Continues to the last generation and returns the bytes of its checkpoint."""
     while neat.generation < generations - 1:
         neat.tell(xor().evaluate(evonet.compile(neat.ask(), threads=1), 0))
     return save_checkpoint(neat, folder).read_bytes()
@@ -318,7 +301,7 @@ def ending(neat: NEAT, generations: int, folder: Path) -> bytes:
 def check_after_fault(
     folder: Path, saved: list[int], generations: int, pop_size: int, expected: bytes
 ) -> str:
-    """Says what is there after a fault, and whether a run can go on from it."""
+    """Describes what a fault left behind, and whether a run can resume from it."""
     least = saved[-1] if saved else -1
     if not list_checkpoints(folder):
         return "nothing was saved yet" if least < 0 else "FAILED: nothing left"
@@ -334,7 +317,7 @@ def check_after_fault(
         return "FAILED: ended with other bits"
     if any(p.name[0] == "." for p in folder.iterdir()):
         return "FAILED: a temporary file is left"
-    return "went on with equal bits"
+    return "resumed with equal bits"
 
 
 def verify_faults(pop_size: int, generations: int = 6, keep: int = 3, step: int = 257) -> int:
@@ -460,7 +443,7 @@ def verify_tamper(files: int, pop_size: int, seed: int) -> int:
                     population = neat.ask()
                     type(population)(**{n: getattr(population, n) for n in population.__slots__})
                     neat.tell(np.arange(len(population)) % 7)
-                counts["loaded and went on"] += 1
+                counts["loaded and continued"] += 1
             except EvonetError as error:
                 counts[f"loaded and ended with {type(error).__name__}"] += 1
     return report("tamper", counts)

@@ -1,4 +1,4 @@
-"""Breaks config files in many ways, and demands a good message for each.
+"""Breaks config files in many ways, and checks the message for each.
 
     python -m tests.campaigns.config [--files 10000] [--seed 1]
 
@@ -6,10 +6,10 @@ Takes valid TOML and neat-python INI files and deletes, doubles, renames and mov
 values of wrong types, huge numbers and odd characters, cuts files short, swaps sections and writes
 random bytes. For every file,
 
-  * `Config.load` gives a config or a ConfigError, never another exception;
-  * an error has one line per fault, each begins with the file's name, and a fault that has a key
-    names it;
-  * where the damage was done to keys, each of these keys is named, all in the one error;
+  * `Config.load` returns a config or raises a ConfigError, never another exception;
+  * an error has one line per fault, each starts with the file's name, and a fault of a key names
+    the key;
+  * one error names all keys that were damaged;
   * damage that must be refused is refused, and damage that does no harm is accepted;
   * an accepted config survives being written and read again.
 

@@ -3,11 +3,11 @@
     python -m tests.campaigns.cuda [--networks 10000] [--checked 500] [--seed 1]
 
 Networks of all functions, with 0 to 5,000 nodes, in float32 and float64, on few to many samples,
-shared or their own. Every batch runs with a random launch of each mapping out of all that the cost
-model can choose from, in one of three orders of threads; values are in shared memory or, on an
-imaginary GPU that has next to none, in global memory. All results must have the bits of the cpu
-backend, and so must losses. --checked networks then run under the runner's checker, which must find
-nothing. The exit code is 1 if anything differs.
+shared or per genome. Every batch runs with one random launch of each mapping, out of all that the
+cost model chooses from, in one of three orders of threads. Values are in shared memory or, on an
+imaginary GPU with very little of it, in global memory. All outputs and losses must have the bits of
+the cpu backend. --checked networks then run under the runner's checker, which must report nothing.
+The exit code is 1 if anything differs.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from evonet.definitions.dynamics import Dynamics
 from evonet.functions.registry import ACTIVATIONS, AGGREGATIONS, LOSSES
 from evonet.schedule.schedule import FEEDFORWARD, Schedule, build_schedule
 from tests import simt
-from tests.campaigns.forward import random_genes, random_samples
 from tests.support.cuda_runs import SMALL, TINY, run_loss, run_plan
+from tests.support.random_networks import random_genes, random_samples
 
 ORDERS = ("forward", "reverse", "random")
 BATCH = 40  # networks
@@ -41,7 +41,7 @@ MOST_WORK = 400_000  # (connections + nodes) times samples of a batch
 
 @dataclasses.dataclass
 class Findings:
-    """What the campaign saw.
+    """What the campaign found.
 
     Attributes:
         networks: Networks compared.
@@ -51,7 +51,7 @@ class Findings:
         losses: Losses that were compared.
         options: How often each kernel ran with each set of options.
         pairs: (activation, aggregation) pairs met in live nodes that read something.
-        faults: What was wrong, in words.
+        faults: Descriptions of what was wrong.
     """
 
     networks: int = 0

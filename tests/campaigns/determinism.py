@@ -1,10 +1,11 @@
-"""Evolves XOR again and again: results may depend on the seed and on nothing else.
+"""Evolves XOR repeatedly: results must depend on the seed only.
 
     python -m tests.campaigns.determinism [--seeds 50] [--generations 50] [--pop-size 150]
+        [--reference-seeds 5] [--reference-generations 15] [--reference-pop-size 60]
 
 First every seed evolves on 1, 2 and 4 threads; populations, species, ids and the best genome must
-be equal after every generation. Then a few seeds evolve on the readable engine too, which must
-breed the bits of the compiled one, in float32 and float64. The exit code is 1 if anything differs.
+be equal after every generation. Then a few seeds evolve on the reference backend, which must breed
+the bits of the compiled one, in float32 and float64. The exit code is 1 if anything differs.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ WILD: dict[str, object] = {
 
 
 def generations(neat: NEAT, count: int, threads: int) -> Iterator[NEAT]:
-    """Evolves on XOR and stops after each generation."""
+    """Evolves on XOR and yields after each generation."""
     task = xor()
     for _ in range(count):
         network = evonet.compile(neat.ask(), backend="cpu", threads=threads)
@@ -92,7 +93,7 @@ def differences(a: NEAT, b: NEAT) -> list[str]:
 
 
 def compare(runs: list[tuple[str, Iterator[NEAT]]], seed: int) -> tuple[int, NEAT | None]:
-    """Takes runs side by side; how many generations differ, and where the first run ended."""
+    """Compares runs side by side; returns how many generations differ, and the first run's end."""
     wrong, last = 0, None
     for states in zip(*(states for _, states in runs), strict=True):
         last = states[0]
@@ -139,7 +140,7 @@ def verify_threads(seeds: int, count: int, pop_size: int) -> int:
 
 
 def verify_reference(seeds: int, count: int, pop_size: int) -> int:
-    """Evolves a few seeds on both engines."""
+    """Evolves a few seeds on both backends."""
     wrong = 0
     for name, changes in (("default config", {}), ("all mutations", WILD)):
         for dtype in (np.float32, np.float64):
@@ -153,7 +154,7 @@ def verify_reference(seeds: int, count: int, pop_size: int) -> int:
                 faults += compare(runs, seed)[0]
             wrong += faults
             print(
-                f"engines: {name}, {np.dtype(dtype)}: {seeds} seeds x {count} generations of "
+                f"backends: {name}, {np.dtype(dtype)}: {seeds} seeds x {count} generations of "
                 f"{pop_size}: {faults} differences, {time.perf_counter() - begin:.0f} s"
             )
     return wrong

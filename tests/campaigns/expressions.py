@@ -1,4 +1,4 @@
-"""Throws hostile expressions at the parser, and demands a good message for each.
+"""Gives hostile expressions to the parser, and checks the message for each.
 
     python -m tests.campaigns.expressions [--expressions 5000] [--seed 1]
 
@@ -6,12 +6,12 @@ Attributes, calls of everything, imports, huge powers, deep nesting, look-alikes
 zero bytes, lambdas, comprehensions, assignments, formatted texts, endless texts, mutated and
 truncated honest expressions, and random characters. For every one,
 
-  * `register_activation` or `register_aggregation` takes it or raises an ExpressionError, and
+  * `register_activation` or `register_aggregation` accepts it or raises an ExpressionError, and
     nothing else, within a second;
-  * nothing is executed: traps stand where an attack would step;
+  * nothing is executed: a trap counts calls;
   * an error about a character shows the text and points at it;
-  * what is taken is written and read again as the same tree, and computes the same numbers on the
-    backends `reference` and `cpu`.
+  * an accepted expression is written and read again as the same tree, and computes the same numbers
+    on the backends `reference` and `cpu`.
 
 The exit code is 1 if anything fails.
 """

@@ -1,10 +1,11 @@
-"""Does evonet's NEAT search as well as neat-python's? Generations to solve, seed by seed.
+"""Compares how many generations evonet and neat-python need to solve a task, seed by seed.
 
     python -m tests.campaigns.fidelity [--seeds 200] [--cap 300] [--tasks xor,parity3]
+        [--processes 2]
 
-Both read the same config. Runs that reach the cap are censored: the median is that
-of the Kaplan-Meier curve, and its ratio is bootstrapped over seeds. The figure
-to look at is the upper 95 % bound of the ratio ours / neat-python.
+Both read the same config. Runs that reach the cap are censored: the median is that of the
+Kaplan-Meier curve, and its ratio is bootstrapped over seeds. The figure that matters is the upper
+95 % bound of the ratio of evonet's median to neat-python's.
 """
 
 from __future__ import annotations
@@ -36,9 +37,8 @@ def parity(bits: int) -> Supervised:
     return Supervised(x, x.sum(axis=1, keepdims=True) % 2, best=float(len(x)))
 
 
-# Three bits are too hard for the example's settings: nobody solves them in 300 generations. So
-# there are more genomes and species, less is deleted, nodes have other functions to choose from,
-# and 7 of 8 is enough.
+# Three bits are too hard for the example's settings: no run solves them in 300 generations. So
+# there are more genomes and species, fewer deletions, more activations, and 7 of 8 is enough.
 PARITY_CHANGES = {
     "pop_size": 500,
     "compatibility_threshold": 2.0,

@@ -1,4 +1,4 @@
-"""Compares the forward pass with what it must equal, on many random networks.
+"""Compares the forward pass with the reference and with neat-python, on many random networks.
 
     python -m tests.campaigns.forward bits [--networks 10000] [--seed 1]
     python -m tests.campaigns.forward neat [--networks 100000] [--seed 1]
@@ -6,7 +6,7 @@
 `bits` runs float32 networks of all functions on the compiled backend with 1, 2 and 3 threads, on
 every SIMD level and in several batch splits; all results must have the bits of the reference.
 
-`neat` runs float64 networks made of neat-python genomes and follows them node by node. Whole
+`neat` runs float64 networks made of neat-python genomes and checks them node by node. Whole
 networks cannot be compared with a tolerance: one ulp in an early node may move an output by any
 amount. So neat-python's own functions compute each node from the values that *evonet* computed for
 its sources. Both must agree on
@@ -20,8 +20,8 @@ its sources. Both must agree on
       elu, selu   exp(z) - 1 cancels for small z: an ulp of exp(z), times the factor in front;
       softplus    0.2 ln(1 + e): an ulp of 1 + e is eps of the logarithm: at least 0.2 eps;
       gauss       exp(-a), a = 5 z^2: an ulp of a is a eps of the result: at least a eps exp(-a).
-    glibc's tanh is itself up to 2.2 ulp off; where it and evonet part by more than 2 ulp, decimal
-    arithmetic with 50 digits takes its place.
+    glibc's tanh is itself up to 2.2 ulp off; where it differs from evonet's by more than 2 ulp,
+    decimal arithmetic with 50 digits decides.
 
 The exit code is 1 if anything differs.
 """
@@ -46,108 +46,12 @@ import numpy as np
 
 import evonet
 from evonet.functions.registry import ACTIVATION_IDS, ACTIVATIONS, AGGREGATIONS
-from evonet.installation import require_native, resource_folder
+from evonet.installation import require_native
 from evonet.schedule.schedule import Schedule, build_schedule
+from tests.support.neat_configs import forward_config, to_neat_genome
+from tests.support.random_networks import random_genes, random_samples
 
 EPS = sys.float_info.epsilon
-NICE = (0.0, -0.0, 1.0, -1.0, 0.5, -0.5)  # ties, and products that are exactly 0
-SPECIAL = (math.nan, math.inf, -math.inf, 0.0, -0.0, 1e-40, -1e-44, 3e38, -3e38, 1.0)
-Genes = tuple[list[dict[str, Any]], list[tuple[int, int, float, bool]]]
-
-# ---- networks -----------------------------------------------------------------------------------
-
-
-def random_genes(
-    rng: random.Random,
-    num_inputs: int,
-    num_outputs: int,
-    num_hidden: int,
-    cyclic: bool = False,
-    degree: float = 2.0,
-) -> Genes:
-    """Draws the genes of one network, as `Population.from_genes` takes them.
-
-    Nothing is tidy: outputs may feed hidden nodes and each other, nodes may read nothing or lead
-    nowhere, a sixth of the links is disabled, keys may be sparse, links come in any order.
-
-    Args:
-        rng: The source of randomness.
-        num_inputs: I.
-        num_outputs: O.
-        num_hidden: Hidden nodes.
-        cyclic: Whether links may close cycles and self-loops.
-        degree: Links drawn per node.
-    """
-    largest = num_outputs + 2 * num_hidden
-    if rng.random() < 0.2:
-        largest = 2**62
-    hidden: set[int] = set()
-    while len(hidden) < num_hidden:
-        hidden.add(rng.randint(num_outputs, largest))
-    keys = sorted(hidden)
-    rng.shuffle(keys)
-    outputs_last = rng.random() < 0.7  # then most nodes matter to some output
-    keys += rng.sample(range(num_outputs), num_outputs)
-    if not outputs_last:
-        rng.shuffle(keys)
-    nodes = [
-        {
-            "key": key,
-            "bias": rng.choice(NICE) if rng.random() < 0.2 else rng.gauss(0, 1),
-            "response": 1.0 if rng.random() < 0.6 else rng.gauss(0, 1.5),
-            "activation": rng.choice(ACTIVATIONS).name,
-            "aggregation": rng.choice(AGGREGATIONS).name,
-        }
-        for key in keys
-    ]
-    inputs = range(-num_inputs, 0)
-    sources = [*inputs, *keys]
-    links: dict[tuple[int, int], tuple[int, int, float, bool]] = {}
-    for _ in range(round(degree * len(keys) * rng.random() * 2) if sources else 0):
-        at = rng.randrange(len(keys))
-        source = rng.choice(sources) if cyclic else rng.choice(sources[: num_inputs + at] or [0])
-        if not cyclic and num_inputs + at == 0:
-            continue
-        weight = rng.choice(NICE) if rng.random() < 0.2 else rng.gauss(0, 2)
-        if rng.random() < 0.01:
-            weight *= 1e15
-        pair = (source, keys[at])
-        links.setdefault(pair, (*pair, weight, rng.random() < 5 / 6))
-    listed = list(links.values())
-    rng.shuffle(listed)
-    return nodes, listed
-
-
-def to_neat_genome(genes: Genes, key: int) -> neat.DefaultGenome:
-    """Makes a neat-python genome that lists its genes in the same order."""
-    nodes, links = genes
-    genome = neat.DefaultGenome(key)
-    for values in nodes:
-        node = genome.nodes[values["key"]] = neat.genes.DefaultNodeGene(values["key"])
-        for name, value in values.items():
-            setattr(node, name, value)
-        node.time_constant = 1.0
-    for innovation, (source, target, weight, enabled) in enumerate(links):
-        # Innovation numbers against the order of the genome: the order must win.
-        gene = neat.genes.DefaultConnectionGene((source, target), len(links) - innovation)
-        gene.weight, gene.enabled = weight, enabled
-        genome.connections[gene.key] = gene
-    return genome
-
-
-def neat_config(num_inputs: int, num_outputs: int) -> neat.Config:
-    """Reads a neat-python config and gives it any number of inputs and outputs."""
-    config = neat.Config(
-        neat.DefaultGenome,
-        neat.DefaultReproduction,
-        neat.DefaultSpeciesSet,
-        neat.DefaultStagnation,
-        str(resource_folder("configs") / "forward-neat.ini"),
-    )
-    config.genome_config.input_keys = [-1 - i for i in range(num_inputs)]
-    config.genome_config.output_keys = list(range(num_outputs))
-    return config
-
 
 # ---- bits ---------------------------------------------------------------------------------------
 
@@ -160,7 +64,7 @@ class BitsReport:
         networks: Networks compared.
         nodes: Live nodes in them.
         runs: Runs of a whole population that were compared with the reference.
-        pairs: (activation, aggregation) pairs met in live nodes that read something.
+        pairs: (activation, aggregation) pairs of live nodes that read something.
         mismatches: Networks with a wrong bit in some run.
     """
 
@@ -191,16 +95,6 @@ def simd_level(name: str) -> Iterator[None]:
             del os.environ["EVONET_SIMD"]
         else:
             os.environ["EVONET_SIMD"] = before
-
-
-def random_samples(rng: random.Random, shape: tuple[int, ...], dtype: Any) -> np.ndarray:
-    """Draws samples; every tenth number is zero, infinite, denormal, huge or NaN."""
-    values = np.random.default_rng(rng.getrandbits(64)).normal(0, 1.5, shape)
-    flat = values.reshape(-1)
-    for i in range(flat.size):
-        if rng.random() < 0.1:
-            flat[i] = rng.choice(SPECIAL)
-    return values.astype(dtype)
 
 
 def wrong_genomes(found: np.ndarray, expected: np.ndarray) -> set[int]:
@@ -331,7 +225,7 @@ def with_probes(schedule: Schedule) -> Schedule:
 
     Behind the n nodes of a genome come copies of them that read the same links and have the
     identity as activation. Outputs are the n nodes, then the n probes; genomes with fewer nodes
-    are padded with outputs that nobody evaluates.
+    are padded with outputs that are never evaluated.
     """
     s = schedule
     first_edge = s.edge_start[s.node_start]
@@ -372,7 +266,7 @@ def with_probes(schedule: Schedule) -> Schedule:
 
 
 def ulp_unit(name: str, z: float, value: float) -> float:
-    """An ulp of the largest number in neat-python's formula; the module explains which."""
+    """An ulp of the largest number in neat-python's formula; see the module's docstring."""
     unit = math.ulp(value)
     if name in ("elu", "selu") and z <= 0:
         return max(unit, math.ulp(math.exp(z)) * (1.7580993408473766 if name == "selu" else 1.0))
@@ -528,7 +422,7 @@ def run_neat(networks: int, seed: int, chunk: int = 500, samples: int = 4) -> Ne
             return report
         rng = random.Random(f"neat {seed} {index}")
         num_inputs, num_outputs = rng.randint(0, 5), rng.choice((0, 1, 2, 3, 4, 6))
-        config = neat_config(num_inputs, num_outputs)
+        config = forward_config(num_inputs, num_outputs)
         genomes = [
             to_neat_genome(
                 random_genes(

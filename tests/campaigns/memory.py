@@ -37,18 +37,9 @@ import evonet
 from evonet.definitions.dynamics import REGULAR_SPIKING
 from evonet.functions.registry import ACTIVATION_IDS
 from evonet.schedule.schedule import Schedule
-from tests.campaigns.forward import (
-    EPS,
-    NeatReport,
-    NodeChecker,
-    distance,
-    in_units,
-    neat_config,
-    random_genes,
-    random_samples,
-    to_neat_genome,
-    ulp_unit,
-)
+from tests.campaigns.forward import EPS, NeatReport, NodeChecker, distance, in_units, ulp_unit
+from tests.support.neat_configs import forward_config, to_neat_genome
+from tests.support.random_networks import random_genes, random_samples
 
 STEPS = 3
 SAMPLES = 2
@@ -72,7 +63,7 @@ class Chunk:
     def __init__(self, rng: random.Random, kind: Any, count: int, report: Report) -> None:
         self.rng, self.kind, self.report = rng, kind, report
         counts = rng.randint(0, 5), rng.choice((1, 2, 3, 4, 6))
-        self.config: Any = neat_config(*counts)
+        self.config: Any = forward_config(*counts)
         genes = [
             random_genes(
                 rng,

@@ -1,4 +1,4 @@
-"""neat-python's own tests, with evonet's drop-in classes in place of its networks.
+"""Runs neat-python's own tests with evonet's drop-in classes in place of its networks.
 
     python -m tests.campaigns.neat_tests /path/to/neat-python/tests [pytest options]
 
@@ -37,7 +37,7 @@ class DropIn:
         self.made = dict.fromkeys((cls.__name__ for cls in PLACES), 0)
 
     def pytest_configure(self) -> None:
-        """Puts the classes in place before tests are imported."""
+        """Replaces the classes before tests are imported."""
         for cls, places in PLACES.items():
             self._count(cls)
             for place in places:

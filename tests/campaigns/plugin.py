@@ -37,7 +37,6 @@ from typing import Any
 import neat
 import numpy as np
 
-from evonet.installation import resource_folder
 from evonet.plugins.neat_python import (
     CTRNN,
     IZNN,
@@ -48,9 +47,9 @@ from evonet.plugins.neat_python import (
 from evonet.plugins.neat_python.compiling import compile_genomes
 from evonet.plugins.neat_python.exact import run_samples
 from evonet.plugins.neat_python.installed import takes_time_constant
+from tests.support.neat_configs import XOR_X, XOR_Y, eval_xor, load
 
 KINDS = ("feedforward", "recurrent", "ctrnn", "izhikevich")
-INI = resource_folder("configs") / "xor-neat.ini"
 BLOCK = 100  # genomes that are evaluated together
 
 
@@ -62,7 +61,7 @@ class Found:
         networks: Networks compared.
         steps: Steps compared.
         values: Numbers compared.
-        raised: Networks that raised, both of them, the same.
+        raised: Networks where both raised the same error.
         fired: Steps in which an output neuron fired.
         faults: Descriptions of what differs.
     """
@@ -75,13 +74,20 @@ class Found:
     faults: list[str] = field(default_factory=list)
 
 
+def load_quietly() -> Any:
+    """neat-python's XOR config, without the warnings of newer versions."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return load()
+
+
 class Genomes:
     """Draws genomes, and holds their config."""
 
     def __init__(self, kind: str, seed: int) -> None:
         self.kind = kind
         self.random = random.Random(f"{kind} {seed}")
-        self.config = self.load()
+        self.config = load_quietly()
         settings = self.config.genome_config
         settings.feed_forward = kind == "feedforward"
         if kind == "izhikevich":
@@ -92,21 +98,8 @@ class Genomes:
         self._activations = [*settings.activation_defs.functions]
         self._aggregations = [*settings.aggregation_function_defs.functions]
 
-    @staticmethod
-    def load() -> Any:
-        """Loads a config with neat-python's own classes and functions."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return neat.Config(
-                neat.DefaultGenome,
-                neat.DefaultReproduction,
-                neat.DefaultSpeciesSet,
-                neat.DefaultStagnation,
-                str(INI),
-            )
-
     def shape(self) -> tuple[int, int]:
-        """Gives the config as many inputs and outputs as the next genomes have."""
+        """Draws the number of inputs and outputs for the next genomes."""
         settings = self.config.genome_config
         inputs, outputs = self.random.randint(1, 4), self.random.randint(1, 3)
         settings.input_keys = [-1 - i for i in range(inputs)]
@@ -352,10 +345,6 @@ def campaign(kind: str, genomes: int, seed: int) -> Found:
     return found
 
 
-XOR_X = [(0.0, 0.0), (0.0, 1.0), (1.0, 0.0), (1.0, 1.0)]
-XOR_Y = [(0.0,), (1.0,), (1.0,), (0.0,)]
-
-
 def score_xor(genome: Any, net: Any) -> float:
     fitness = 4.0
     for xi, xo in zip(XOR_X, XOR_Y, strict=True):
@@ -363,15 +352,10 @@ def score_xor(genome: Any, net: Any) -> float:
     return fitness
 
 
-def eval_xor(genomes: list[tuple[int, Any]], config: Any) -> None:
-    for _, genome in genomes:
-        genome.fitness = score_xor(genome, neat.nn.FeedForwardNetwork.create(genome, config))
-
-
 def evolve_xor(evaluator: Any, seed: int, generations: int) -> tuple[Any, str]:
     """Returns all fitness values of a run, by generation, species and genome; and the winner."""
     random.seed(seed)
-    population = neat.Population(Genomes("feedforward", 0).load())
+    population = neat.Population(load_quietly())
     statistics = neat.StatisticsReporter()
     population.add_reporter(statistics)
     try:

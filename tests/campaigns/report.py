@@ -3,9 +3,9 @@
     python -m tests.campaigns.report [--keep FOLDER]
     python -m tests.campaigns.report --picture docs/report.png
 
-Evolves briefly on tasks of every kind, then loads each page in headless Chromium: the console is
-empty, every chart and drawing has a size and lines of some length, the episode follows its slider,
-and the charts react to the pointer. --keep leaves pages and screenshots for people to look at.
+Evolves a few generations on tasks of every kind and loads each page in headless Chromium: the
+console stays empty, every chart and drawing has a size and lines of some length, the episode
+follows its slider, and the charts respond to the pointer. --keep stores pages and screenshots.
 --picture only draws the README's picture: the upper part of the report of mountain_car.
 """
 

@@ -1,10 +1,10 @@
-"""How often evolution solves the shipped tasks, and how many evaluations that takes.
+"""Counts how often evolution solves the shipped tasks, and after how many evaluations.
 
     python -m tests.campaigns.success [--seeds 20] [task ...]
 
 Every task runs with its shipped config, once per seed. A run has solved its task only if the
-champion also does so in 100 fresh episodes, which no generation has seen; a pole must stand for
-100,000 steps. The budget is what the config allows: pop_size times generations.
+champion also solves it in 100 fresh episodes, which no generation has seen; a pole must stand for
+100,000 steps. The budget is pop_size times generations of the config.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ FRESH_SEED = 2**63  # beyond every seed that evolution gives to a task
 
 @dataclass
 class Attempt:
-    """What came out of one run."""
+    """The outcome of one run."""
 
     solved: bool
     evaluations: int
@@ -42,7 +42,7 @@ class Attempt:
 
 
 def holds(task: Task, best: evonet.Best, config: evonet.Config) -> bool:
-    """Whether a champion keeps its promise where nobody trained it."""
+    """Whether a champion also solves fresh episodes."""
     if not isinstance(task, Control):
         return True  # there is no chance in it
     solved = find_control(task.name).solved

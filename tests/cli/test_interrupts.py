@@ -14,7 +14,7 @@ from evonet.evolution.callbacks import GenerationRecord
 from evonet.network import Network
 from evonet.runs.loop import evolve
 from evonet.tasks import xor
-from tests.campaigns.checkpoints import xor_config
+from tests.support.evolution_cases import xor_config
 
 
 class InterruptedXor:

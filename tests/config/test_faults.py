@@ -12,7 +12,7 @@ import pytest
 from evonet.config import Config
 from evonet.errors import ConfigError, ConfigFault, EvonetError
 from evonet.installation import resource_folder
-from tests.campaigns import config as verify_config
+from tests.campaigns import config as config_campaign
 
 XOR = (resource_folder("configs") / "xor.toml").read_text()
 
@@ -452,6 +452,6 @@ def test_replacing_what_is_not_there_is_refused(changes: dict[str, object], mess
 
 @pytest.mark.parametrize("seed", range(4))
 def test_damaged_files_are_refused_with_good_messages(tmp_path: Path, seed: int) -> None:
-    counts, problems, _ = verify_config.run(160, seed, tmp_path)
+    counts, problems, _ = config_campaign.run(160, seed, tmp_path)
     assert problems == []
-    assert len({damage for damage, _ in counts}) == len(verify_config.DAMAGES)
+    assert len({damage for damage, _ in counts}) == len(config_campaign.DAMAGES)

@@ -35,7 +35,7 @@ from evonet.evolution.checkpoint import list_checkpoints
 from evonet.evolution.record import Seconds, describe_generation, mean_and_deviation
 from evonet.runs.loop import evolve
 from evonet.tasks import xor
-from tests.campaigns.checkpoints import xor_config
+from tests.support.evolution_cases import xor_config
 
 SECONDS = Seconds(ask=0.5, compile=0.25, evaluate=1.0, tell=0.25)
 

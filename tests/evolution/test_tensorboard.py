@@ -15,7 +15,7 @@ from evonet.evolution.callbacks import GenerationRecord
 from evonet.evolution.tensorboard import TensorBoardWriter
 from evonet.runs.loop import evolve
 from evonet.tasks import xor
-from tests.campaigns.checkpoints import xor_config
+from tests.support.evolution_cases import xor_config
 
 
 def events(folder: Path) -> Iterator[Any]:

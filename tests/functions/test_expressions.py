@@ -19,7 +19,7 @@ from evonet.functions.expressions.parse import MOST_CHARACTERS, parse
 from evonet.functions.expressions.program import NUM_REGISTERS, OPERATIONS
 from evonet.functions.expressions.tree import LARGEST_NUMBER, MOST_DEPTH, Node, write
 from evonet.numerics.elementary import canonical
-from tests.campaigns import expressions as verify_expressions
+from tests.campaigns import expressions as expressions_campaign
 
 SIMD_LEVELS = _native.simd_levels()
 each_dtype = pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=["f32", "f64"])
@@ -382,7 +382,7 @@ def test_trees_stay_small_however_they_are_written() -> None:
 
 
 def test_hostile_expressions_are_refused_without_harm() -> None:
-    seen, faults = verify_expressions.run(400, seed=2)
+    seen, faults = expressions_campaign.run(400, seed=2)
     assert faults == []
     assert seen["refused"] > 250
     assert seen["taken"] > 20
@@ -390,11 +390,11 @@ def test_hostile_expressions_are_refused_without_harm() -> None:
 
 def test_the_campaign_would_see_an_executed_expression(monkeypatch: pytest.MonkeyPatch) -> None:
     def careless(text: str, kind: Any, where: str) -> Expression:
-        eval(text, {**vars(verify_expressions)})
+        eval(text, {**vars(expressions_campaign)})
         return make_expression(text, kind, where)
 
-    monkeypatch.setattr(verify_expressions, "make_expression", careless)
-    _, faults = verify_expressions.run(8, seed=1)
+    monkeypatch.setattr(expressions_campaign, "make_expression", careless)
+    _, faults = expressions_campaign.run(8, seed=1)
     assert any("executed" in fault for fault in faults)
 
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from evonet import _native
 from evonet.backends.reference import functions as reference
 from evonet.functions.registry import ACTIVATION_IDS, ACTIVATIONS, AGGREGATION_IDS, AGGREGATIONS
-from tests.campaigns.ulp import error, formula, ulp
+from tests.support.formulas import error, formula, ulp
 
 NEAT_ACTIVATIONS = ActivationFunctionSet()
 NEAT_AGGREGATIONS = AggregationFunctionSet()

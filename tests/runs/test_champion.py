@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
-from tests.support.strategies import populations
 
-from evonet.runs.champion import load_champion, read_champion, save_champion
 from evonet.config import Config
+from evonet.definitions.dynamics import Dynamics
 from evonet.errors import FileFormatError, OptionError
 from evonet.evolution import Best
-from evonet.definitions.dynamics import Dynamics
 from evonet.genes.population import Population
+from evonet.runs.champion import load_champion, read_champion, save_champion
+from tests.support.strategies import populations
 
 same_folder = settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.campaigns import checkpoints as campaign
-from tests.campaigns.checkpoints import evolved, xor_config
 
 import evonet
+from evonet.errors import CheckpointError, OptionError
+from evonet.evolution import NEAT
 from evonet.evolution.checkpoint import (
     list_checkpoints,
     load_checkpoint,
@@ -25,11 +25,11 @@ from evonet.evolution.checkpoint import (
     save_checkpoint,
 )
 from evonet.evolution.checkpoint.file import FORMAT, VERSION, pack
-from evonet.errors import CheckpointError, OptionError
-from evonet.evolution import NEAT
+from evonet.files.tensors import write_tensors
 from evonet.genes.arrays import ARRAYS
 from evonet.tasks import xor
-from evonet.files.tensors import write_tensors
+from tests.campaigns import checkpoints as checkpoint_campaign
+from tests.support.evolution_cases import evolved, xor_config
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -346,7 +346,7 @@ def test_a_file_cut_short_anywhere_is_refused(tmp_path: Path) -> None:
 def test_flipped_bits_and_broken_sectors_are_refused(tmp_path: Path) -> None:
     path = save_checkpoint(small(), tmp_path)
     kinds = Counter[str]()
-    for kind, damaged in campaign.damages(path.read_bytes(), 400, random.Random(3)):
+    for kind, damaged in checkpoint_campaign.damages(path.read_bytes(), 400, random.Random(3)):
         if kind == "truncated":
             continue
         kinds[kind] += 1
@@ -568,19 +568,19 @@ def test_nothing_in_a_file_is_executed(tmp_path: Path) -> None:
 
 
 def test_values_changed_behind_the_checksum_are_refused_or_harmless() -> None:
-    assert campaign.verify_tamper(100, 12, seed=5) == 0
+    assert checkpoint_campaign.verify_tamper(100, 12, seed=5) == 0
 
 
 # Failing disks and killed processes.
 
 
 def test_every_failing_operation_leaves_a_checkpoint_to_go_on_from() -> None:
-    assert campaign.verify_faults(6, generations=3, keep=1, step=1500) == 0
+    assert checkpoint_campaign.verify_faults(6, generations=3, keep=1, step=1500) == 0
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are started by a fork")
 def test_killed_runs_end_with_equal_bits() -> None:
-    assert campaign.verify_kill(tries=5, generations=8, pop_size=20, seed=2) == 0
+    assert checkpoint_campaign.verify_kill(tries=5, generations=8, pop_size=20, seed=2) == 0
 
 
 def test_the_config_of_an_older_evonet_with_fewer_settings_is_read(tmp_path: Path) -> None:

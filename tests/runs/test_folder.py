@@ -9,16 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.campaigns.checkpoints import xor_config
 
-from evonet.runs.champion import read_champion
 from evonet.config import Config
 from evonet.errors import FileFormatError, FitnessError, RunFolderError
 from evonet.network import Network
 from evonet.runs import RunFolder, resume_run, start_run
+from evonet.runs.champion import read_champion
 from evonet.runs.folder import FILES, next_folder
 from evonet.runs.improvements import read_improvements
 from evonet.tasks import xor
+from tests.support.evolution_cases import xor_config
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -11,19 +11,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from tests.campaigns.checkpoints import xor_config
 
 import evonet
-from evonet.runs.champion import save_champion
-from evonet.evolution.checkpoint import save_checkpoint
-from evonet.evolution.checkpoint.file import pack
 from evonet.config import Config
 from evonet.errors import CheckpointError, FitnessError, OptionError
 from evonet.evolution import NEAT
 from evonet.evolution.callbacks import CheckpointSaver, GenerationRecord, MetricsWriter
-from evonet.runs.loop import Result, evolve, task_seed
+from evonet.evolution.checkpoint import save_checkpoint
+from evonet.evolution.checkpoint.file import pack
 from evonet.network import Network
+from evonet.runs.champion import save_champion
+from evonet.runs.loop import Result, evolve, task_seed
 from evonet.tasks import xor
+from tests.support.evolution_cases import xor_config
 
 GENERATIONS = 12
 

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from evonet import OptionError, Population, Schedule
 from evonet.schedule.analysis import analyze
 from evonet.schedule.schedule import build_schedule
-from tests.campaigns import forward as verify_forward
 from tests.support import strategies
+from tests.support.random_networks import random_genes
 
 
 @dataclasses.dataclass
@@ -69,9 +69,7 @@ def graph_of(schedule: Schedule, genome: int) -> Graph:
 def random_schedule(seed: int, max_hidden: int = 7) -> Schedule:
     rng = random.Random(seed)
     genes = [
-        verify_forward.random_genes(
-            rng, 2, 2, rng.randint(0, max_hidden), cyclic=rng.random() < 0.3, degree=1.5
-        )
+        random_genes(rng, 2, 2, rng.randint(0, max_hidden), cyclic=rng.random() < 0.3, degree=1.5)
         for _ in range(rng.randint(0, 5))
     ]
     return build_schedule(Population.from_genes(2, 2, genes), on_cycle="zero")
@@ -170,9 +168,7 @@ def test_one_processor_needs_the_work_and_many_the_span(population: Population) 
 
 
 def test_a_genome_is_measured_alike_among_any_others() -> None:
-    genes = [
-        verify_forward.random_genes(random.Random(i), 2, 2, i % 12, False, 2.0) for i in range(40)
-    ]
+    genes = [random_genes(random.Random(i), 2, 2, i % 12, False, 2.0) for i in range(40)]
     population = Population.from_genes(2, 2, genes)
     together = build_schedule(population).analyze()
     for g in range(40):

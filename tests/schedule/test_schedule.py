@@ -19,8 +19,9 @@ from evonet import BackendError, CyclicGenomeError, OptionError, Population, Sch
 from evonet.functions.registry import ACTIVATIONS, AGGREGATIONS
 from evonet.installation import load_native
 from evonet.schedule.schedule import build_schedule
-from tests.campaigns import forward as verify_forward
 from tests.support import strategies
+from tests.support.neat_configs import forward_config, to_neat_genome
+from tests.support.random_networks import random_genes
 
 NODE_ARRAYS = ("node_key", "bias", "response", "activation", "aggregation")
 
@@ -80,7 +81,7 @@ def raise_all_ways(population: Population) -> CyclicGenomeError:
 def genomes_of(seed: int, count: int, num_inputs: int, num_outputs: int, cyclic: bool) -> list:
     rng = random.Random(seed)
     return [
-        verify_forward.random_genes(
+        random_genes(
             rng, num_inputs, num_outputs, rng.randint(0, 15), cyclic, rng.choice((1.0, 2.0, 3.0))
         )
         for _ in range(count)
@@ -139,9 +140,9 @@ def assert_equal_to_neat(genome: Any, config: Any, schedule: Schedule, g: int) -
 @pytest.mark.parametrize("seed", range(6))
 def test_nodes_levels_and_link_order_are_those_of_neat_python(seed: int, cyclic: bool) -> None:
     num_inputs, num_outputs = seed, (seed * 2) % 5
-    config = verify_forward.neat_config(num_inputs, num_outputs)
+    config = forward_config(num_inputs, num_outputs)
     genomes = [
-        verify_forward.to_neat_genome(genes, key)
+        to_neat_genome(genes, key)
         for key, genes in enumerate(genomes_of(seed, 40, num_inputs, num_outputs, cyclic))
     ]
     schedule = build_all_ways(Population.from_neat(genomes, config))
@@ -237,12 +238,9 @@ def cycle_in(error: CyclicGenomeError) -> list[int]:
 @given(st.integers(0, 2**32))
 def test_a_cycle_error_names_the_first_cyclic_genome_and_a_cycle_that_exists(seed: int) -> None:
     rng = random.Random(seed)
-    genes = [
-        verify_forward.random_genes(rng, 1, 2, rng.randint(0, 5), rng.random() < 0.7, 1.5)
-        for _ in range(4)
-    ]
+    genes = [random_genes(rng, 1, 2, rng.randint(0, 5), rng.random() < 0.7, 1.5) for _ in range(4)]
     population = Population.from_genes(1, 2, genes)
-    config = verify_forward.neat_config(1, 2)
+    config = forward_config(1, 2)
     cyclic = []
     for _, links in genes:
         enabled = [(s, t) for s, t, _, on in links if on]

@@ -9,13 +9,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+import evonet
 from evonet import Population
 from evonet.backends.genetics import Engine, NativeEngine
 from evonet.config import Config
+from evonet.evolution import NEAT
 from evonet.genes.arrays import ARRAYS
 from evonet.genes.genome import Genome
 from evonet.genes.rules import Rules, genome_rules
 from evonet.installation import require_native
+from evonet.tasks import xor
 
 # Children are their parents, unless a test says otherwise.
 QUIET: dict[str, object] = {
@@ -64,6 +67,26 @@ def make_config(*changes: Mapping[str, object]) -> Config:
     for change in changes:
         merged |= change
     return Config().replace(merged)
+
+
+def xor_config(pop_size: int) -> Config:
+    """Settings of a short run on XOR, on one thread and without a goal."""
+    return Config().replace(
+        {
+            "neat.pop_size": pop_size,
+            "neat.no_fitness_termination": True,
+            "run.threads": 1,
+            "run.seed": 7,
+        }
+    )
+
+
+def evolved(pop_size: int, generations: int) -> NEAT:
+    """A run after some generations, as something to save."""
+    neat = NEAT(xor_config(pop_size), num_inputs=2, num_outputs=1)
+    for _ in range(generations):
+        neat.tell(xor().evaluate(evonet.compile(neat.ask(), threads=1), 0))
+    return neat
 
 
 def breed(

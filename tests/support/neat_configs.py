@@ -1,4 +1,4 @@
-"""neat-python configs and genomes for the tests of the plugin."""
+"""neat-python configs and genomes."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from typing import Any
 import neat
 
 from evonet.installation import resource_folder
+from tests.support.random_networks import Genes
 
 XOR_INI = resource_folder("configs") / "xor-neat.ini"
+FORWARD_INI = resource_folder("configs") / "forward-neat.ini"
 XOR_X = [(0.0, 0.0), (0.0, 1.0), (1.0, 0.0), (1.0, 1.0)]
 XOR_Y = [(0.0,), (1.0,), (1.0,), (0.0,)]
 
@@ -22,6 +24,14 @@ def load(path: Path = XOR_INI) -> Any:
         neat.DefaultStagnation,
         str(path),
     )
+
+
+def forward_config(num_inputs: int, num_outputs: int) -> Any:
+    """A config for genomes of all functions, with any number of inputs and outputs."""
+    config = load(FORWARD_INI)
+    config.genome_config.input_keys = [-1 - i for i in range(num_inputs)]
+    config.genome_config.output_keys = list(range(num_outputs))
+    return config
 
 
 def write_ini(folder: Path, **changes: object) -> Path:
@@ -51,6 +61,23 @@ def make_genome(
         gene = config.genome_config.connection_gene_type(ends, innovation=number)
         gene.weight, gene.enabled = weight, True
         genome.connections[ends] = gene
+    return genome
+
+
+def to_neat_genome(genes: Genes, key: int) -> neat.DefaultGenome:
+    """Makes a neat-python genome that lists its genes in the same order."""
+    nodes, links = genes
+    genome = neat.DefaultGenome(key)
+    for values in nodes:
+        node = genome.nodes[values["key"]] = neat.genes.DefaultNodeGene(values["key"])
+        for name, value in values.items():
+            setattr(node, name, value)
+        node.time_constant = 1.0
+    for innovation, (source, target, weight, enabled) in enumerate(links):
+        # Innovation numbers against the order of the genome: the order must win.
+        gene = neat.genes.DefaultConnectionGene((source, target), len(links) - innovation)
+        gene.weight, gene.enabled = weight, enabled
+        genome.connections[gene.key] = gene
     return genome
 
 

@@ -34,9 +34,9 @@ from evonet.installation import resource_folder
 from evonet.schedule.schedule import Schedule, build_schedule
 from evonet.tasks import xor
 from tests import cupy_stand_in
-from tests.campaigns import forward as verify_forward
 from tests.cupy_stand_in import Machine
 from tests.support import strategies
+from tests.support.random_networks import random_genes, random_samples
 
 Lend = Callable[..., Machine]
 DTYPES = (np.float32, np.float64)
@@ -54,14 +54,13 @@ def population(count: int = 40, dtype: Any = np.float32) -> Population:
     """Genomes of 3 inputs and 2 outputs with all functions, some with cycles."""
     rng = random.Random("cuda")
     genes = [
-        verify_forward.random_genes(rng, 3, 2, rng.randint(0, 30), cyclic=rng.random() < 0.1)
-        for _ in range(count)
+        random_genes(rng, 3, 2, rng.randint(0, 30), cyclic=rng.random() < 0.1) for _ in range(count)
     ]
     return Population.from_genes(3, 2, genes, dtype)
 
 
 def samples(*shape: int, dtype: Any = np.float32) -> np.ndarray:
-    return verify_forward.random_samples(random.Random(str(shape)), shape, dtype)
+    return random_samples(random.Random(str(shape)), shape, dtype)
 
 
 def on(backend: str, genomes: Population | None = None, **options: Any) -> evonet.Network:

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from benchmarks import sass
-from tests.campaigns import cuda as verify_cuda
+from tests.campaigns import cuda as cuda_campaign
 
 
 @pytest.mark.parametrize(("mode", "networks"), [("plain", 250), ("checked", 20)])
 def test_random_networks_have_the_bits_of_the_cpu(mode: str, networks: int) -> None:
-    found = verify_cuda.campaign(networks, seed=7, mode=mode, batch=25 if mode == "plain" else 10)
+    found = cuda_campaign.campaign(networks, seed=7, mode=mode, batch=25 if mode == "plain" else 10)
     assert found.faults == []
     assert (found.networks, found.losses) == (networks, networks)
     assert found.runs >= 2 * networks // 25
@@ -22,15 +22,15 @@ def test_random_networks_have_the_bits_of_the_cpu(mode: str, networks: int) -> N
 
 
 def test_one_wrong_bit_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
-    run_plan = verify_cuda.run_plan
+    run_plan = cuda_campaign.run_plan
 
     def spoil(*args: Any, **options: Any) -> np.ndarray:
         y = run_plan(*args, **options)
         y.view(f"u{y.itemsize}")[-1, -1, -1] ^= 1
         return y
 
-    monkeypatch.setattr(verify_cuda, "run_plan", spoil)
-    found = verify_cuda.campaign(5, seed=7, mode="checked", batch=5)
+    monkeypatch.setattr(cuda_campaign, "run_plan", spoil)
+    found = cuda_campaign.campaign(5, seed=7, mode="checked", batch=5)
     assert len(found.faults) == 2
     assert "genomes [4] differ" in found.faults[0]
 

@@ -21,9 +21,9 @@ from evonet.genes.genome import Connection, Node
 from evonet.installation import resource_folder
 from evonet.schedule.schedule import FEEDFORWARD, Schedule, build_schedule
 from tests import simt
-from tests.campaigns import forward as verify_forward
 from tests.support import strategies
 from tests.support.cuda_runs import SMALL, TINY, compiled, run_forward, run_loss, run_plan
+from tests.support.random_networks import random_genes, random_samples
 
 DTYPES = (np.float32, np.float64)
 MAPPINGS = ("levels", "samples")
@@ -46,16 +46,14 @@ def genes_of_all_kinds(
 ) -> Schedule:
     rng = random.Random("kernels")
     genes = [
-        verify_forward.random_genes(
-            rng, 3, 2, rng.randint(0, most_hidden), cyclic=rng.random() < 0.2
-        )
+        random_genes(rng, 3, 2, rng.randint(0, most_hidden), cyclic=rng.random() < 0.2)
         for _ in range(count)
     ]
     return build_schedule(Population.from_genes(3, 2, genes, dtype), dynamics, on_cycle="zero")
 
 
 def some_samples(*shape: int, dtype: Any) -> np.ndarray:
-    return verify_forward.random_samples(random.Random(str(shape)), shape, dtype)
+    return random_samples(random.Random(str(shape)), shape, dtype)
 
 
 def test_every_option_set_gives_the_bits_of_the_cpu() -> None:
@@ -129,7 +127,7 @@ def test_every_aggregation_with_links_for_several_chunks(mapping: str, name: str
 @pytest.mark.parametrize("mapping", MAPPINGS)
 def test_a_large_genome_and_small_ones_share_a_launch(mapping: str) -> None:
     rng = random.Random("sizes")
-    genes = [verify_forward.random_genes(rng, 2, 1, size) for size in (0, 1200, 1, 0, 40)]
+    genes = [random_genes(rng, 2, 1, size) for size in (0, 1200, 1, 0, 40)]
     schedule = build_schedule(Population.from_genes(2, 1, genes, np.float32))
     x = some_samples(5, 2, dtype=np.float32)
     assert_same_bits(run_forward(schedule, x, mapping), cpu(schedule, x))

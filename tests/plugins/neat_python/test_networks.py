@@ -20,7 +20,7 @@ from evonet.plugins.neat_python import (
     export_json,
     networks,
 )
-from tests.campaigns import plugin as campaign
+from tests.campaigns import plugin as plugin_campaign
 from tests.support.neat_configs import load, make_genome
 
 
@@ -39,11 +39,11 @@ def chain(config: Any, **output: Any) -> Any:
     )
 
 
-@pytest.mark.parametrize("kind", campaign.KINDS)
+@pytest.mark.parametrize("kind", plugin_campaign.KINDS)
 def test_random_genomes_give_the_bits_of_neat_python(kind: str) -> None:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", ".* runs in Python", RuntimeWarning)
-        found = campaign.campaign(kind, 300, seed=11)
+        found = plugin_campaign.campaign(kind, 300, seed=11)
     assert found.faults == []
     assert found.networks == 300
     assert found.values > 5000
@@ -60,7 +60,7 @@ def test_a_wrong_bit_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(networks.FeedForwardNetwork, "activate", spoil)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", ".* runs in Python", RuntimeWarning)
-        assert campaign.campaign("feedforward", 5, seed=3).faults
+        assert plugin_campaign.campaign("feedforward", 5, seed=3).faults
 
 
 def test_they_are_neat_pythons_classes(config: Any) -> None:
@@ -255,7 +255,7 @@ def test_a_network_by_hand_may_read_what_was_left_behind(config: Any) -> None:
 
 
 def test_spiking_neurons_can_be_looked_at_and_set() -> None:
-    draw = campaign.Genomes("izhikevich", 5)
+    draw = plugin_campaign.Genomes("izhikevich", 5)
     draw.shape()
     genome = next(g for g in map(draw.draw, range(50)) if g.connections)
     ours, theirs = IZNN.create(genome, draw.config), neat.iznn.IZNN.create(genome, draw.config)
