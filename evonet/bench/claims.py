@@ -1,4 +1,4 @@
-"""The figures that the documentation quotes, each held against what was just measured."""
+"""The figures that the documentation quotes, compared with those of a run."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from evonet.bench.tables import Table, digits, duration
+from evonet.bench.tables import ResultTable, digits, duration
 
 if TYPE_CHECKING:
     from evonet.bench.result import Bench
 
-# Quoted figures are rounded, and machines have moods: so much of one must be reached.
+# Quoted figures are rounded, and machines vary: this share of one is enough.
 ENOUGH: Final = 0.8
 
 Measure = Callable[["Bench"], float | None]
@@ -19,36 +19,36 @@ Measure = Callable[["Bench"], float | None]
 
 @dataclass(frozen=True)
 class Claim:
-    """A figure that some page quotes.
+    """A figure that a page quotes.
 
     Attributes:
         says: What is claimed.
-        page: Where.
+        page: The page.
         quoted: The figure: a ratio, or seconds.
-        measure: Finds it in a run; None where it was not measured.
-        seconds: Whether it is a time, of which less is better, or a ratio, of which more is.
+        measure: Finds it in a run; None if it was not measured.
         reason: Why it may be missed.
+        seconds: Whether it is a time, of which less is better, or a ratio, of which more is.
     """
 
     says: str
     page: str
     quoted: float
     measure: Measure
-    seconds: bool
     reason: str
+    seconds: bool = False
 
 
 @dataclass(frozen=True)
 class Checked:
-    """A claim and what became of it.
+    """A claim after a run.
 
     Attributes:
         says: What is claimed.
-        page: Where.
+        page: The page.
         quoted: The figure there.
         measured: The figure of this run.
         met: Whether it is as good as quoted, within rounding.
-        reason: Why it was missed; empty where it was met.
+        reason: Why it was missed; empty if it was met.
     """
 
     says: str
@@ -68,29 +68,29 @@ def _ratio(comparison: str, entry: str) -> Measure:
     return measure
 
 
-def _seconds(comparison: str, entry: str | None = None) -> Measure:
-    """The median of an entry, or the longest of all entries."""
+def _longest(*comparisons: str) -> Measure:
+    """The longest median of all entries of some comparisons."""
 
     def measure(bench: Bench) -> float | None:
-        found = bench.comparison(comparison)
-        if found is None:
-            return None
-        medians = [e.timing.median for e in found.entries if entry in (None, e.name)]
+        found = [bench.comparison(name) for name in comparisons]
+        medians = [entry.timing.median for each in found if each for entry in each.entries]
         return max(medians, default=None)
 
     return measure
 
 
-def _longest(*measures: Measure) -> Measure:
+def _ours(comparison: str) -> Measure:
+    """Evonet's median."""
+
     def measure(bench: Bench) -> float | None:
-        found = [value for each in measures if (value := each(bench)) is not None]
-        return max(found, default=None)
+        found = bench.comparison(comparison)
+        return found.entries[0].timing.median if found else None
 
     return measure
 
 
 def _constant_cost(bench: Bench) -> float | None:
-    """How the cost of a genome in ten thousand compares with that of one in a million."""
+    """The cost per genome in a population of ten thousand over that in one of a million."""
     growth = bench.growth("population")
     if growth is None or not {10_000, 1_000_000} <= set(growth.x):
         return None
@@ -98,140 +98,133 @@ def _constant_cost(bench: Bench) -> float | None:
     return (cost[10_000] / 10_000) / (cost[1_000_000] / 1_000_000)
 
 
+_README, _TASKS, _PERFORMANCE = "README", "docs/tasks.md", "docs/performance.md"
+_ONE_CORE = "neat-python runs on one core, and a shared machine has higher clocks for one core"
+_BREEDING = "breeding waits for memory, neat-python for its interpreter"
+_PACKING = "packing reads Python objects gene by gene"
+
 CLAIMS: Final = (
     Claim(
         "forward pass, 50 nodes, 200 connections, 32 samples: times neat-python's `activate`",
-        "README",
+        _README,
         3000.0,
         _ratio("forward-small-sigmoid", "neat-python"),
-        False,
-        "neat-python runs on one core, and clocks of a shared machine favour work on one core",
+        _ONE_CORE,
     ),
     Claim(
         "the same on a single sample",
-        "README",
+        _README,
         150.0,
         _ratio("forward-single-sigmoid", "neat-python"),
-        False,
         "one sample fills one of 16 lanes, so a call mostly waits for instructions one by one",
     ),
     Claim(
         "compiling, per connection",
-        "README",
+        _README,
         20e-9,
-        _seconds("compile", "evonet"),
-        True,
+        _ours("compile"),
         "a walk through every genome waits for memory, and both cores share it",
+        seconds=True,
     ),
     Claim(
         "a generation of XOR with 10,000 genomes, per genome",
-        "README",
+        _README,
         1.5e-6,
-        _seconds("generation-xor-10000", "evonet"),
-        True,
+        _ours("generation-xor-10000"),
         "genomes of 4 nodes are mostly fixed costs, which a slower clock lengthens",
+        seconds=True,
     ),
     Claim(
         "a generation at 50 nodes and 200 connections: times neat-python",
-        "README",
+        _README,
         340.0,
         _ratio("generation-medium-1000", "neat-python"),
-        False,
-        "breeding waits for memory where neat-python waits for its interpreter",
+        _BREEDING,
     ),
     Claim(
         "cost of a genome in 10,000 over that in 1,000,000",
-        "README",
+        _README,
         1.0,
         _constant_cost,
-        False,
         "a million genomes have more species, and their genes do not fit into any cache",
     ),
     Claim(
         "a step in episodes of hundreds of steps, one core",
-        "docs/tasks.md",
+        _TASKS,
         35e-9,
-        _longest(
-            *(_seconds(f"rollout-{name}") for name in ("mountain_car", "pendulum", "acrobot"))
-        ),
-        True,
+        _longest("rollout-mountain_car", "rollout-pendulum", "rollout-acrobot"),
         "Runge-Kutta steps and sines cost more than a network of 10 nodes",
+        seconds=True,
     ),
     Claim(
         "a step in a first generation of CartPole, one core",
-        "docs/tasks.md",
+        _TASKS,
         110e-9,
-        _seconds("rollout-cartpole"),
-        True,
-        "episodes of a dozen steps mostly begin and end",
+        _longest("rollout-cartpole"),
+        "episodes of a dozen steps mostly start and end",
+        seconds=True,
     ),
     Claim(
         "CartPole: times neat-python with the task in plain Python",
-        "docs/tasks.md",
+        _TASKS,
         600.0,
         _ratio("rollout-compared", "neat-python"),
-        False,
-        "neat-python runs on one core, and clocks of a shared machine favour work on one core",
+        _ONE_CORE,
     ),
     Claim(
         "CartPole: times a loop over steps in NumPy",
-        "docs/tasks.md",
+        _TASKS,
         20.0,
         _ratio("rollout-compared", "evonet, one call per step"),
-        False,
         "a call per step costs the same for any network, and these are small",
     ),
     Claim(
         "evaluation of neat-python's genomes: times neat-python",
-        "docs/performance.md",
+        _PERFORMANCE,
         60.0,
         _ratio("plugin-evaluate", "neat-python"),
-        False,
-        "packing reads Python objects gene by gene",
+        _PACKING,
     ),
     Claim(
         "the same: times ParallelEvaluator",
-        "docs/performance.md",
+        _PERFORMANCE,
         60.0,
         _ratio("plugin-evaluate", "neat-python, ParallelEvaluator"),
-        False,
-        "packing reads Python objects gene by gene",
+        _PACKING,
     ),
     Claim(
         "evonet's own loop on neat-python's config, 1,000 genomes: times neat-python",
-        "docs/performance.md",
+        _PERFORMANCE,
         50.0,
         _ratio("generation-medium-1000", "neat-python"),
-        False,
-        "breeding waits for memory where neat-python waits for its interpreter",
+        _BREEDING,
     ),
 )
 
 
 def check_claims(bench: Bench) -> list[Checked]:
-    """Holds all claims against a run that measured them; a quick one measures nothing."""
-    if bench.quick:
-        return []
+    """Compares all claims that a run measured; a quick run measures none."""
     found = []
-    for claim in CLAIMS:
+    for claim in () if bench.quick else CLAIMS:
         measured = claim.measure(bench)
         if measured is None:
             continue
         share = claim.quoted / measured if claim.seconds else measured / claim.quoted
-        met = share >= ENOUGH
         quoted, shown = (
             duration(value) if claim.seconds else f"{digits(value)}×"
             for value in (claim.quoted, measured)
         )
+        met = share >= ENOUGH
         reason = "" if met else claim.reason
         found.append(Checked(claim.says, claim.page, quoted, shown, met, reason))
     return found
 
 
-def claims_table(checked: list[Checked]) -> Table:
+def claims_table(checked: list[Checked]) -> ResultTable:
     """What is quoted, what was measured, and why some of it was missed."""
     rows = tuple(
         (c.says, c.page, c.quoted, c.measured, "met" if c.met else f"short: {c.reason}")
         for c in checked
     )
-    return Table(("", "page", "quoted", "measured", ""), rows, (True, True, False, False, True))
+    head = ("", "page", "quoted", "measured", "")
+    return ResultTable(head, rows, (True, True, False, False, True))

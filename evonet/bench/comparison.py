@@ -1,22 +1,22 @@
-"""Several ways to do the same work, side by side, and beside what the machine can do."""
+"""Several ways to do the same work, side by side, and compared with the machine's limits."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 
 from evonet.bench.growth import Growth
 from evonet.bench.peers.installed import Peers
-from evonet.bench.timing import ROUND_SECONDS, Entry
+from evonet.bench.timing import ROUND_SECONDS, Contender, Entry, take_turns
 
 
 @dataclass(frozen=True)
 class Work:
-    """What one unit needs at the very least, however it is done.
+    """The least that one unit needs, in any implementation.
 
     Attributes:
         fma: Multiply-adds.
-        l1: Bytes that arithmetic reads, wherever they lie.
+        l1: Bytes that the arithmetic reads.
         memory: Bytes that are read or written for the first time.
     """
 
@@ -26,24 +26,22 @@ class Work:
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """What came out for several contenders.
+class SpeedComparison:
+    """The results of several contenders.
 
     Attributes:
-        name: Short, unique.
+        name: Short and unique.
         title: What they did, with all sizes.
         unit: What the seconds are for.
-        entries: The first is who the others are compared with.
-        work: What a unit needs at least.
-        command: What reproduces it.
+        entries: All results; the others are compared with the first.
+        work: The least that a unit needs.
     """
 
     name: str
     title: str
     unit: str
     entries: tuple[Entry, ...]
-    work: Work
-    command: str
+    work: Work = Work()
 
     def ratio(self, entry: Entry) -> float:
         """How many times longer an entry takes than the first, by medians."""
@@ -58,33 +56,32 @@ class Comparison:
         return next((entry for entry in self.entries if entry.name == name), None)
 
     def shares(self, entry: Entry, limits: Mapping[str, float]) -> dict[str, float]:
-        """What an entry reached of each limit, by its median.
+        """Which share of each limit an entry reached, by its median.
 
         Args:
-            entry: One of them.
+            entry: One of the entries.
             limits: The most that the machine can do per second, by names of `Work`.
 
         Returns:
-            Only those limits that the work has anything to do with.
+            The shares of the limits that matter for this work.
         """
-        needs = {"fma": self.work.fma, "l1": self.work.l1, "memory": self.work.memory}
         return {
             name: need / entry.timing.median / limits[name]
-            for name, need in needs.items()
+            for name, need in asdict(self.work).items()
             if need > 0
         }
 
 
 @dataclass(frozen=True)
-class Settings:
-    """How a benchmark is to be run.
+class BenchOptions:
+    """How a benchmark runs.
 
     Attributes:
-        quick: Whether to make everything small: to see that it works, not for figures.
+        quick: Whether to make everything small: to check that it works, not for figures.
         rounds: How often each contender is timed.
-        threads: That evonet may use, at least 1.
-        peers: Who else takes part.
-        say: Is told what happens next.
+        threads: The threads that evonet may use, at least 1.
+        peers: The other libraries.
+        say: Is called with a line about what happens next.
     """
 
     quick: bool
@@ -98,15 +95,21 @@ class Settings:
         """The least time of a contender's turn, in seconds."""
         return 0.01 if self.quick else ROUND_SECONDS
 
+    def take_turns(
+        self, contenders: Sequence[Contender], most_rounds: int | None = None
+    ) -> tuple[Entry, ...]:
+        """Times contenders with these options, in a limited number of rounds if they are slow."""
+        return take_turns(contenders, min(self.rounds, most_rounds or self.rounds), self.turn)
+
 
 @dataclass
 class Findings:
-    """What a benchmark found out.
+    """The results of a benchmark, in the order in which they were measured.
 
     Attributes:
-        comparisons: In the order in which they were made.
-        growths: In the order in which they were made.
+        comparisons: Several contenders at one size.
+        growths: Cost against one size.
     """
 
-    comparisons: list[Comparison] = field(default_factory=list)
+    comparisons: list[SpeedComparison] = field(default_factory=list)
     growths: list[Growth] = field(default_factory=list)

@@ -1,16 +1,16 @@
-"""Whole generations: evaluate, breed, divide into species, compile; by phase."""
+"""Whole generations: evaluate, breed, speciate and compile; by phase."""
 
 from __future__ import annotations
 
 import tempfile
-import time
 from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
 
-from evonet.bench.comparison import Comparison, Findings, Settings, Work
-from evonet.bench.timing import Contender, take_turns
+from evonet.bench.comparison import BenchOptions, Findings, SpeedComparison, Work
+from evonet.bench.peers.installed import MADE_FOR_GPUS
+from evonet.bench.timing import Contender, Stopwatch, take_turns
 from evonet.config import Config
 from evonet.evolution import NEAT
 from evonet.evolution.record import Seconds, describe_generation
@@ -19,13 +19,12 @@ from evonet.network import compile as compile_network
 from evonet.schedule.schedule import build_schedule
 from evonet.tasks import Supervised, xor
 
-COMMAND = "evonet bench generation"
-# A single generation would measure cold caches, so a turn has several where they are short.
+# A single generation would measure cold caches, so a turn has several if they are short.
 TURN_SECONDS = 0.5
-# About as many as neat-python gets through meanwhile.
+# About as many as neat-python evolves meanwhile.
 REPLAYED = 10
 NO_TIME = Seconds(ask=0.0, compile=0.0, evaluate=0.0, tell=0.0)
-# neat-python needs seconds for a generation of these, and longer where it sends them to processes.
+# neat-python needs seconds for a generation of these, and longer with several processes.
 LONG, LONG_ROUNDS = ("xor-10000", "medium-1000"), 3
 
 
@@ -33,7 +32,7 @@ class EvonetRun:
     """evonet's loop, one generation per call, timed by phase.
 
     Attributes:
-        neat: The evolution.
+        neat: The algorithm.
         seconds: Time per phase, summed over all calls.
     """
 
@@ -44,8 +43,8 @@ class EvonetRun:
 
         Args:
             config: All settings.
-            task: What to evolve on.
-            threads: To use.
+            task: The task to evolve on.
+            threads: The number of threads.
             describe: Whether to describe every generation, as `evolve` does.
         """
         self.neat = NEAT(config, seed=1, backend="cpu", threads=threads)
@@ -56,19 +55,19 @@ class EvonetRun:
         self._start = self.neat.state
 
     def warm_up(self, generations: int) -> None:
-        """Evolves for a while, to where `replay` begins."""
+        """Evolves for a while, to where `replay` starts."""
         for _ in range(generations):
             self.generation()
         self._start = self.neat.state
 
     def replay(self, generations: int) -> int:
-        """Evolves from where it was warmed up to, again and again the same.
+        """Evolves from where the warm-up ended, with the same results each time.
 
         A run that is a hundred times faster would otherwise be a hundred times as many generations
         ahead, with genomes that have grown larger.
 
         Returns:
-            How many genomes it has bred and evaluated.
+            The number of genomes that were bred and evaluated.
         """
         self.neat.state = self._start
         for _ in range(generations):
@@ -77,37 +76,30 @@ class EvonetRun:
 
     def generation(self) -> None:
         """Asks, evaluates and tells once."""
-        times = [time.perf_counter()]
+        watch = Stopwatch(self.seconds)
         population = self.neat.ask()
-        times.append(time.perf_counter())
+        watch.lap("breed and speciate")
         network = compile_network(population, backend="cpu", threads=self.neat.threads)
-        times.append(time.perf_counter())
+        watch.lap("compile")
         fitness = self._task.evaluate(network, seed=self.neat.generation)
-        times.append(time.perf_counter())
+        watch.lap("evaluate")
         self.neat.tell(fitness)
-        times.append(time.perf_counter())
+        watch.lap("tell")
         if "describe" in self.seconds:
             describe_generation(self.neat, 0, NO_TIME)
-        times.append(time.perf_counter())
-        phases = ("breed and speciate", "compile", "evaluate", "tell", "describe")
-        for phase, spent in zip(phases, np.diff(times).tolist(), strict=True):
-            if phase in self.seconds:
-                self.seconds[phase] += spent
+            watch.lap("describe")
 
 
-def run_generation(settings: Settings) -> Findings:
+def run_generation(options: BenchOptions) -> Findings:
     """Times generations of evonet beside neat-python's, from the same config.
 
     Both evolve from their own first generation for a while, so that genomes have grown alike.
 
-    Args:
-        settings: How.
-
     Raises:
         BackendError: The compiled extension is missing.
     """
-    workloads = ("xor-100",) if settings.quick else ("xor-1000", "xor-10000", "medium-1000")
-    return Findings([_compare(name, settings) for name in workloads])
+    workloads = ("xor-100",) if options.quick else ("xor-1000", "xor-10000", "medium-1000")
+    return Findings([_compare(name, options) for name in workloads])
 
 
 def workload(name: str) -> tuple[str, Supervised, int]:
@@ -139,28 +131,28 @@ def workload(name: str) -> tuple[str, Supervised, int]:
     return text, task, warm_up
 
 
-def _compare(name: str, settings: Settings) -> Comparison:
+def _compare(name: str, options: BenchOptions) -> SpeedComparison:
     text, task, warm_up = workload(name)
-    settings.say(f"generations of {name}")
+    options.say(f"generations of {name}")
     with ExitStack() as closing:
         folder = closing.enter_context(tempfile.TemporaryDirectory())
         ini = Path(folder) / "config.ini"
         ini.write_text(text)
-        ours = EvonetRun(Config.load(ini), task, settings.threads)
+        ours = EvonetRun(Config.load(ini), task, options.threads)
         ours.warm_up(warm_up)
         size = ours.neat.config.neat.pop_size
         contenders = [Contender("evonet", lambda: ours.replay(REPLAYED), parts=ours.seconds)]
-        processes = 1 if name in LONG else settings.threads
-        contenders += _neat_python(ini, task, size, warm_up, processes, settings, closing)
-        if name == "xor-1000" and settings.peers.find("TensorNEAT"):
-            contenders.append(_tensorneat(size, settings))
-        turn = settings.turn if settings.quick else TURN_SECONDS
-        rounds = min(LONG_ROUNDS, settings.rounds) if name in LONG else settings.rounds
-        entries = take_turns(contenders, rounds, turn)
+        if options.peers.find("neat-python"):
+            processes = 1 if name in LONG else options.threads
+            contenders += _neat_python(ini, task, size, warm_up, processes, closing)
+        if name == "xor-1000" and options.peers.find("TensorNEAT"):
+            contenders.append(_tensorneat(size, options))
+        rounds = min(LONG_ROUNDS, options.rounds) if name in LONG else options.rounds
+        entries = take_turns(contenders, rounds, options.turn if options.quick else TURN_SECONDS)
     population = ours.neat.ask()
     nodes, connections = population.sizes.mean(axis=0).tolist()
     schedule = build_schedule(population)
-    return Comparison(
+    return SpeedComparison(
         name=f"generation-{name}",
         title=f"{name}: {size:,} genomes of {nodes:.1f} nodes and {connections:.1f} connections "
         f"on {len(task.x)} samples",
@@ -171,21 +163,12 @@ def _compare(name: str, settings: Settings) -> Comparison:
             # Parents are read, children written and read again, schedules written and read.
             memory=(3 * population.nbytes + 2 * schedule.nbytes) / size,
         ),
-        command=COMMAND,
     )
 
 
 def _neat_python(
-    ini: Path,
-    task: Supervised,
-    size: int,
-    warm_up: int,
-    processes: int,
-    settings: Settings,
-    closing: ExitStack,
+    ini: Path, task: Supervised, size: int, warm_up: int, processes: int, closing: ExitStack
 ) -> list[Contender]:
-    if not settings.peers.find("neat-python"):
-        return []
     from evonet.bench.peers.neat_python import NeatPythonRun
 
     found = []
@@ -207,14 +190,14 @@ def _neat_python(
     return found
 
 
-def _tensorneat(size: int, settings: Settings) -> Contender:
+def _tensorneat(size: int, options: BenchOptions) -> Contender:
     from evonet.bench.peers.tensorneat import TensorneatRun
 
-    settings.say("JAX compiles TensorNEAT, which takes a minute")
+    options.say("JAX compiles TensorNEAT, which takes a minute")
     run = TensorneatRun(size, seed=1)
 
     def generation() -> float:
         run.generation()
         return size
 
-    return Contender("TensorNEAT", generation, "made for GPUs, here on the processor")
+    return Contender("TensorNEAT", generation, MADE_FOR_GPUS)

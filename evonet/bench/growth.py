@@ -1,9 +1,9 @@
 """How cost grows: exponents fitted to measurements, and where a curve bends.
 
-Cost that is proportional to size is a straight line of slope 1 on doubly logarithmic paper; a slope
-is an exponent. At the small end fixed costs make every curve flat, so the exponent that speaks of
-the algorithm is that of the upper half of the axis. A bend is where the slope between neighbouring
-points is not the one that theory promises.
+Cost that is proportional to size is a straight line of slope 1 in a log-log plot; a slope is an
+exponent. At the small end fixed costs make every curve flat, so the exponent that describes the
+algorithm is that of the upper half of the axis. A bend is where the slope between neighbouring
+points is not the expected one.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 
 from evonet.bench.timing import Timing
 
-# A slope between two neighbours that differs by more than this is a bend; less is weather.
+# A slope between two neighbours that differs by more than this is a bend; less is noise.
 BEND: Final = 0.25
 
 
@@ -27,9 +27,9 @@ class Fit:
     """A power law y = factor * x ** exponent.
 
     Attributes:
-        exponent: The slope on doubly logarithmic paper.
+        exponent: The slope in a log-log plot.
         factor: The cost at x = 1.
-        spread: By what factor points lie off the line, at most; 1 where all lie on it.
+        spread: The largest factor by which a point lies off the line; 1 if none does.
     """
 
     exponent: float
@@ -78,7 +78,7 @@ def fit_tail(x: Sequence[float], y: Sequence[float]) -> Fit:
 
 @dataclass(frozen=True)
 class Bend:
-    """Two neighbouring points between which cost grows otherwise.
+    """Two neighbouring points between which cost grows otherwise than expected.
 
     Attributes:
         begin: x of the first.
@@ -96,7 +96,7 @@ class GrowthLine:
     """One curve.
 
     Attributes:
-        name: For the legend.
+        name: The name in the legend.
         timings: [K] seconds at each x.
     """
 
@@ -109,16 +109,15 @@ class Growth:
     """Cost against one size, all others fixed.
 
     Attributes:
-        name: Short, unique.
+        name: Short and unique.
         title: What grows, and what is fixed.
         axis: What x counts.
         unit: What was timed.
         x: [K] ascending.
         lines: A curve for each kind of work.
-        expected: The exponent that theory promises.
+        expected: The exponent that theory predicts.
         if_flatter: Why cost may grow less between some points.
         if_steeper: Why it may grow more.
-        command: What reproduces it.
     """
 
     name: str
@@ -130,7 +129,6 @@ class Growth:
     expected: float
     if_flatter: str
     if_steeper: str
-    command: str
 
     def medians(self, line: GrowthLine) -> list[float]:
         """[K] seconds at each x."""
@@ -150,7 +148,7 @@ class Growth:
         return [slope for slope in slopes if abs(slope.exponent - self.expected) > BEND]
 
     def reasons(self) -> list[str]:
-        """Why curves bend, for the bends that there are."""
+        """Why curves bend; empty if none does."""
         slopes = [bend.exponent for line in self.lines for bend in self.bends(line)]
         said = []
         if any(slope < self.expected for slope in slopes):

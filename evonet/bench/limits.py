@@ -1,4 +1,4 @@
-"""What this machine can do at most, measured: multiply-adds, and bytes from cache and memory."""
+"""The machine and its measured limits: multiply-adds, and bytes from cache and memory."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from evonet import __version__
 from evonet.backends.cpu import CpuBackend
 from evonet.installation import require_native
 
-# Small enough for every first-level cache; with a turn so long that starting threads is nothing.
+# Fits every first-level cache; so many turns that starting threads takes no noticeable time.
 L1_BYTES: Final = 16 << 10
 L1_TURNS: Final = 100_000
-# Together larger than the largest cache of most processors.
+# For all threads together; larger than the largest cache of most processors.
 MEMORY_BYTES: Final = 512 << 20
 ROUNDS: Final = 3
 
@@ -29,8 +29,8 @@ class Machine:
     """What ran the benchmark.
 
     Attributes:
-        processor: As the system names it.
-        threads: That evonet used.
+        processor: The system's name for it.
+        threads: The threads that evonet used.
         simd: The instruction set that evonet used.
         system: Name and version.
         python: Version.
@@ -48,10 +48,10 @@ class Machine:
 
 
 def describe_machine(threads: int) -> Machine:
-    """Looks at the machine.
+    """Describes this machine.
 
     Args:
-        threads: That evonet uses.
+        threads: The threads that evonet uses.
 
     Raises:
         BackendError: The compiled extension is missing.
@@ -80,7 +80,7 @@ def _processor() -> str:
 
 @dataclass
 class Limits:
-    """The most that all threads together can do, per second; grows with every measurement.
+    """The most that all threads together can do per second; measurements add up.
 
     Attributes:
         fma: Float32 multiply-adds in registers.
@@ -97,7 +97,7 @@ class Limits:
 
         Args:
             threads: How many share the work.
-            memory_bytes: To read, all threads together.
+            memory_bytes: Bytes to read, all threads together.
         """
         native, simd = require_native(), CpuBackend().simd_level()
         size = min(memory_bytes, _memory() // 4) // threads
@@ -107,19 +107,15 @@ class Limits:
 
     def best(self) -> dict[str, float]:
         """The highest rate of each."""
-        return {"fma": max(self.fma), "l1": max(self.l1), "memory": max(self.memory)}
+        return {name: max(rates) for name, rates in vars(self).items()}
 
     def median(self) -> dict[str, float]:
-        """The rate of each in the middle."""
-        return {
-            "fma": statistics.median(self.fma),
-            "l1": statistics.median(self.l1),
-            "memory": statistics.median(self.memory),
-        }
+        """The median rate of each."""
+        return {name: statistics.median(rates) for name, rates in vars(self).items()}
 
 
 def _memory() -> int:
-    """Bytes that this machine has; a modest guess where the system does not say."""
+    """This machine's memory in bytes; a modest guess where the system does not report it."""
     if sys.platform == "win32" or "SC_PHYS_PAGES" not in os.sysconf_names:
         return 4 << 30
     return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

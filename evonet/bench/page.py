@@ -1,4 +1,4 @@
-"""Results as one self-contained page, in the style of the reports about runs."""
+"""Results as one self-contained HTML page, in the style of the reports about runs."""
 
 from __future__ import annotations
 
@@ -7,17 +7,18 @@ from collections.abc import Iterator, Mapping
 
 from evonet.bench.charts import bar_length, draw_growth
 from evonet.bench.claims import check_claims, claims_table
-from evonet.bench.comparison import Comparison
+from evonet.bench.comparison import SpeedComparison
 from evonet.bench.growth import Growth
-from evonet.bench.result import Bench
+from evonet.bench.result import Bench, command_of
 from evonet.bench.suites import SUITES
 from evonet.bench.tables import (
-    LIMIT_NAMES,
     as_html,
     digits,
     duration,
     growth_table,
     percent,
+    ratio_text,
+    share_titles,
 )
 from evonet.bench.terminal import about
 from evonet.bench.timing import Entry
@@ -55,8 +56,8 @@ def write_page(bench: Bench, file: str | os.PathLike[str]) -> None:
     """Writes the page.
 
     Args:
-        bench: What to show.
-        file: Where to.
+        bench: The results.
+        file: The file to write.
 
     Raises:
         OSError: It cannot be written.
@@ -66,7 +67,7 @@ def write_page(bench: Bench, file: str | os.PathLike[str]) -> None:
 
 
 def render_page(bench: Bench) -> str:
-    """Makes the page as text."""
+    """Renders the page as text."""
     sheet = (ASSETS / "page.css").read_text(encoding="utf-8")
     return items(
         [
@@ -74,7 +75,7 @@ def render_page(bench: Bench) -> str:
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             f"<title>evonet bench</title><style>{sheet}{STYLE}</style></head><body>",
             _header(bench),
-            *(part for name in SUITES for part in _suite(bench, name)),
+            *(part for name in bench.findings for part in _suite(bench, name)),
             _claims(bench),
             "</body></html>",
         ]
@@ -102,7 +103,7 @@ def _header(bench: Bench) -> str:
         f'<div class="tile"><span>{text(title)}</span><b>{text(value)}</b><i>{text(note)}</i></div>'
         for title, value, note in tiles
     )
-    badge = '<em class="open">quick: figures say nothing</em>' if bench.quick else ""
+    badge = '<em class="open">quick: figures mean nothing</em>' if bench.quick else ""
     missing = "".join(f"<br>{text(line)}" for line in bench.missing)
     return items(
         [
@@ -110,42 +111,32 @@ def _header(bench: Bench) -> str:
             f"<p><code>{text(bench.command)}</code> · {text(about(bench))}{missing}</p>",
             f'<div class="tiles">{shown}</div>',
             '<p class="note">Contenders took turns, round after round. Times are medians; a ratio '
-            "is how many times longer somebody takes than the first. Shares say what was reached "
-            "of the limits above with the work that nobody can avoid.</p></header>",
+            "is how many times longer a contender takes than the first. Shares compare the work "
+            "that no implementation can avoid with the limits above.</p></header>",
         ]
     )
 
 
 def _suite(bench: Bench, name: str) -> Iterator[str]:
-    command = f"evonet bench {name}"
-    compared = [c for c in bench.findings.comparisons if c.command == command]
-    grown = [g for g in bench.findings.growths if g.command == command]
-    if not compared and not grown:
+    found = bench.findings[name]
+    if not found.comparisons and not found.growths:
         return
     yield f'<section class="suite"><h2>{text(name.capitalize())}</h2>'
-    yield f"<p>{text(SUITES[name])} <code>{text(command)}</code></p>"
-    for comparison in compared:
-        yield _comparison(comparison, bench)
-    if grown:
-        yield '<div class="growths">'
-        for growth in grown:
-            yield _growth(growth)
-        yield "</div>"
+    yield f"<p>{text(SUITES[name].title)} <code>{text(command_of(name))}</code></p>"
+    for comparison in found.comparisons:
+        yield _comparison(comparison, bench.limits.best())
+    if found.growths:
+        yield items(['<div class="growths">', *map(_growth, found.growths), "</div>"])
     yield "</section>"
 
 
-def _comparison(comparison: Comparison, bench: Bench) -> str:
-    limits = bench.limits.best()
+def _comparison(comparison: SpeedComparison, limits: Mapping[str, float]) -> str:
     first = comparison.entries[0]
-    shown = list(comparison.shares(first, limits))
-    reached = max(comparison.shares(first, limits).values(), default=0.0)
     note = f"Time for {comparison.unit}, bars by its logarithm."
-    if shown:
-        note += f" {first.name} reaches {percent(reached)} of its nearest limit."
-    head = "".join(
-        f'<th class="figure">{text(title)}</th>'
-        for title in ("median", "best", "ratio", *(f"of {LIMIT_NAMES[name]}" for name in shown))
-    )
+    if shares := comparison.shares(first, limits):
+        note += f" {first.name} reaches {percent(max(shares.values()))} of its nearest limit."
+    titles = ("median", "best", "ratio", *share_titles(comparison, limits))
+    head = "".join(f'<th class="figure">{text(title)}</th>' for title in titles)
     return items(
         [
             f'<div class="card"><h2>{text(comparison.title)}</h2>',
@@ -156,13 +147,13 @@ def _comparison(comparison: Comparison, bench: Bench) -> str:
     )
 
 
-def _entry(comparison: Comparison, entry: Entry, limits: Mapping[str, float]) -> str:
+def _entry(comparison: SpeedComparison, entry: Entry, limits: Mapping[str, float]) -> str:
     first = comparison.entries[0]
     hue = "c1" if entry is first or entry.name.startswith("evonet") else "c2"
     phases = " · ".join(f"{phase} {duration(spent)}" for phase, spent in entry.parts.items())
     notes = "".join(f"<i>{text(note)}</i>" for note in (entry.note, phases) if note)
-    ratio = "1×" if entry is first else f"{digits(comparison.ratio(entry))}×"
-    figures = [duration(entry.timing.median), duration(entry.timing.best), ratio]
+    figures = [duration(entry.timing.median), duration(entry.timing.best)]
+    figures.append(ratio_text(comparison, entry))
     figures += [percent(share) for share in comparison.shares(entry, limits).values()]
     cells = "".join(f'<td class="figure">{text(figure)}</td>' for figure in figures)
     return (

@@ -1,16 +1,18 @@
-"""All that one run of the benchmark found out, and its form in JSON."""
+"""The results of one run of benchmarks, and their form in JSON."""
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from evonet.bench.comparison import Comparison, Findings
+from evonet.bench.claims import check_claims
+from evonet.bench.comparison import Findings, SpeedComparison
 from evonet.bench.growth import Growth
 from evonet.bench.limits import Limits, Machine
 
-# Is raised when a key is renamed or goes; new keys may come without.
+# Rises when a key is renamed or removed, not when one is added.
 SCHEMA: Final = 1
 
 
@@ -19,14 +21,14 @@ class Bench:
     """A run.
 
     Attributes:
-        command: That was given.
-        quick: Whether everything was made small; such figures say nothing.
+        command: The command that was given.
+        quick: Whether everything was made small; such figures mean nothing.
         seconds: How long it took.
         machine: What it ran on.
-        limits: What the machine can do at most.
-        peers: Versions of the others, by name.
-        missing: A line for each that did not take part.
-        findings: What came out.
+        limits: The most that the machine can do.
+        peers: Versions of the other libraries, by name.
+        missing: A line for each library that did not take part.
+        findings: The results of each benchmark, by its name.
     """
 
     command: str
@@ -36,20 +38,20 @@ class Bench:
     limits: Limits
     peers: dict[str, str]
     missing: tuple[str, ...]
-    findings: Findings
+    findings: dict[str, Findings]
 
-    def comparison(self, name: str) -> Comparison | None:
-        """The comparison of that name, if it was made."""
-        return next((c for c in self.findings.comparisons if c.name == name), None)
+    def comparison(self, name: str) -> SpeedComparison | None:
+        """The comparison of that name, if it was measured."""
+        found = (c for each in self.findings.values() for c in each.comparisons if c.name == name)
+        return next(found, None)
 
     def growth(self, name: str) -> Growth | None:
         """The growth of that name, if it was measured."""
-        return next((g for g in self.findings.growths if g.name == name), None)
+        found = (g for each in self.findings.values() for g in each.growths if g.name == name)
+        return next(found, None)
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values that JSON can hold; times in seconds."""
-        from evonet.bench.claims import check_claims
-
         best, median = self.limits.best(), self.limits.median()
         return {
             "schema": SCHEMA,
@@ -63,55 +65,57 @@ class Bench:
             },
             "peers": self.peers,
             "missing": list(self.missing),
-            "comparisons": [self._compared(c) for c in self.findings.comparisons],
-            "growths": [_grown(g) for g in self.findings.growths],
+            "comparisons": [
+                _comparison_dict(comparison, suite, best)
+                for suite, found in self.findings.items()
+                for comparison in found.comparisons
+            ],
+            "growths": [
+                _growth_dict(growth, suite)
+                for suite, found in self.findings.items()
+                for growth in found.growths
+            ],
             "claims": [dataclasses.asdict(checked) for checked in check_claims(self)],
         }
 
-    def _compared(self, comparison: Comparison) -> dict[str, Any]:
-        limits = self.limits.best()
-        return {
-            "name": comparison.name,
-            "title": comparison.title,
-            "unit": comparison.unit,
-            "command": comparison.command,
-            "work": dataclasses.asdict(comparison.work),
-            "entries": [
-                {
-                    "name": entry.name,
-                    "note": entry.note,
-                    "rounds": list(entry.timing.rounds),
-                    "best": entry.timing.best,
-                    "median": entry.timing.median,
-                    "ratio": comparison.ratio(entry),
-                    "best_ratio": comparison.best_ratio(entry),
-                    "shares": comparison.shares(entry, limits),
-                    "parts": dict(entry.parts),
-                }
-                for entry in comparison.entries
-            ],
+
+def command_of(suite: str) -> str:
+    """The command that repeats a benchmark."""
+    return f"evonet bench {suite}"
+
+
+def _comparison_dict(
+    comparison: SpeedComparison, suite: str, limits: Mapping[str, float]
+) -> dict[str, Any]:
+    entries = [
+        {
+            "name": entry.name,
+            "note": entry.note,
+            "rounds": list(entry.timing.rounds),
+            "best": entry.timing.best,
+            "median": entry.timing.median,
+            "ratio": comparison.ratio(entry),
+            "best_ratio": comparison.best_ratio(entry),
+            "shares": comparison.shares(entry, limits),
+            "parts": dict(entry.parts),
         }
+        for entry in comparison.entries
+    ]
+    return {**dataclasses.asdict(comparison), "command": command_of(suite), "entries": entries}
 
 
-def _grown(growth: Growth) -> dict[str, Any]:
-    return {
-        "name": growth.name,
-        "title": growth.title,
-        "axis": growth.axis,
-        "unit": growth.unit,
-        "command": growth.command,
-        "expected": growth.expected,
-        "reasons": growth.reasons(),
-        "x": list(growth.x),
-        "lines": [
-            {
-                "name": line.name,
-                "rounds": [list(timing.rounds) for timing in line.timings],
-                "median": growth.medians(line),
-                "exponent": growth.tail(line).exponent,
-                "spread": growth.tail(line).spread,
-                "bends": [dataclasses.asdict(bend) for bend in growth.bends(line)],
-            }
-            for line in growth.lines
-        ],
-    }
+def _growth_dict(growth: Growth, suite: str) -> dict[str, Any]:
+    lines = [
+        {
+            "name": line.name,
+            "rounds": [list(timing.rounds) for timing in line.timings],
+            "median": growth.medians(line),
+            "exponent": growth.tail(line).exponent,
+            "spread": growth.tail(line).spread,
+            "bends": [dataclasses.asdict(bend) for bend in growth.bends(line)],
+        }
+        for line in growth.lines
+    ]
+    plain = dataclasses.asdict(growth)
+    del plain["if_flatter"], plain["if_steeper"]
+    return {**plain, "command": command_of(suite), "reasons": growth.reasons(), "lines": lines}

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 
 from evonet.backends.genetics import NativeEngine
-from evonet.bench.comparison import Findings, Settings
+from evonet.bench.comparison import BenchOptions, Findings
 from evonet.bench.generation import EvonetRun
 from evonet.bench.growth import Growth, GrowthLine
-from evonet.bench.layered import layered_population
 from evonet.bench.timing import Contender, Timing, take_turns
 from evonet.config import Config
 from evonet.genes.population import Population
@@ -20,76 +21,75 @@ from evonet.network import compile as compile_network
 from evonet.schedule.schedule import build_schedule
 from evonet.tasks import xor
 
-COMMAND = "evonet bench scaling"
 # Generations in a row.
 REPLAYED = 2
 
+Calls = defaultdict[str, list[Callable[[], object]]]
 
-def run_scaling(settings: Settings) -> Findings:
+
+def run_scaling(options: BenchOptions) -> Findings:
     """Measures growth along every axis; each has its sizes timed by turns.
-
-    Args:
-        settings: How.
 
     Raises:
         BackendError: The compiled extension is missing.
     """
-    found = Findings()
     axes = [_population, _connections, _depth, _samples]
-    if settings.threads > 1:
+    if options.threads > 1:
         axes.append(_threads)
-    for measure in axes:
-        found.growths.append(measure(settings))
-    return found
+    return Findings(growths=[measure(options) for measure in axes])
 
 
-def _times(
-    ways: Sequence[tuple[str, Sequence[Callable[[], object]]]], rounds: int, seconds: float = 0.03
+def _time(
+    calls: Mapping[str, Sequence[Callable[[], object]]], rounds: int, seconds: float = 0.03
 ) -> tuple[GrowthLine, ...]:
-    """Times every way at every size by turns.
+    """Times all calls by turns.
 
     Args:
-        ways: The name of each, and what does the work at each size.
-        rounds: How often.
+        calls: The name of each line, and a call for each size.
+        rounds: The number of rounds.
         seconds: The least time of a turn.
     """
 
-    def unit(work: Callable[[], object]) -> Callable[[], float]:
-        def run() -> float:
-            work()
-            return 1
+    def once(call: Callable[[], object]) -> float:
+        call()
+        return 1.0
 
-        return run
-
-    contenders = [Contender(name, unit(work)) for name, each in ways for work in each]
+    contenders = [Contender(name, partial(once, call)) for name in calls for call in calls[name]]
     entries = iter(take_turns(contenders, rounds, seconds))
-    return tuple(GrowthLine(name, tuple(next(entries).timing for _ in each)) for name, each in ways)
+    return tuple(
+        GrowthLine(name, tuple(next(entries).timing for _ in each)) for name, each in calls.items()
+    )
 
 
-def _population(settings: Settings) -> Growth:
-    """Whole generations of XOR by phase, and what `evolve` adds to describe each."""
-    sizes = (100, 1000) if settings.quick else (100, 1000, 10_000, 100_000, 1_000_000)
-    settings.say(f"growth with the population: up to {sizes[-1]:,} genomes")
+def _xor_config(**changes: object) -> Config:
     config = Config.load(resource_folder("configs") / "xor.toml")
+    return config.replace({f"neat.{name}": value for name, value in changes.items()})
+
+
+def _random_samples(seed: int, count: int, num_inputs: int) -> np.ndarray:
+    return np.random.default_rng(seed).standard_normal((count, num_inputs)).astype(np.float32)
+
+
+def _population(options: BenchOptions) -> Growth:
+    """Whole generations of XOR by phase, and the time that `evolve` takes to describe each."""
+    sizes = (100, 1000) if options.quick else (100, 1000, 10_000, 100_000, 1_000_000)
+    options.say(f"growth with the population: up to {sizes[-1]:,} genomes")
     contenders = []
     for size in sizes:
-        run = EvonetRun(
-            config.replace({"neat.pop_size": size, "neat.no_fitness_termination": True}),
-            xor(),
-            settings.threads,
-            describe=True,
-        )
+        config = _xor_config(pop_size=size, no_fitness_termination=True)
+        run = EvonetRun(config, xor(), options.threads, describe=True)
         run.warm_up(2)
 
         def generations(run: EvonetRun = run, size: int = size) -> float:
             return run.replay(REPLAYED) / size
 
         contenders.append(Contender(str(size), generations, parts=run.seconds))
-    entries = take_turns(contenders, min(3, settings.rounds), settings.turn)
-    phases = {phase: [Timing((entry.parts[phase],)) for entry in entries] for phase in
-              entries[0].parts}  # fmt: skip
+    entries = options.take_turns(contenders, most_rounds=3)
     lines = [GrowthLine("whole generation", tuple(entry.timing for entry in entries))]
-    lines += [GrowthLine(phase, tuple(each)) for phase, each in phases.items() if phase != "tell"]
+    for phase in entries[0].parts:
+        if phase != "tell":
+            timings = tuple(Timing((entry.parts[phase],)) for entry in entries)
+            lines.append(GrowthLine(phase, timings))
     return Growth(
         name="population",
         title="Genomes: a generation of XOR",
@@ -101,27 +101,21 @@ def _population(settings: Settings) -> Growth:
         if_flatter="calls, Python around them and waking threads cost the same for any number",
         if_steeper="genes no longer fit into the caches, and more genomes found more species to be "
         "compared with",
-        command=COMMAND,
     )
 
 
-def _connections(settings: Settings) -> Growth:
-    """Twenty genomes that descend from one, each step of their life apart."""
-    sizes = (10, 100, 1000) if settings.quick else (10, 32, 100, 316, 1000, 3162, 10_000, 31_623,
-                                                    100_000)  # fmt: skip
-    settings.say(f"growth with the connections: up to {sizes[-1]:,}")
-    genomes, inputs, outputs, samples = 20, 8, 4, 32
-    config = Config.load(resource_folder("configs") / "xor.toml")
+def _connections(options: BenchOptions) -> Growth:
+    """Every step in the life of twenty genomes that descend from one, separately."""
+    sizes = (10, 100, 1000) if options.quick else (10, 32, 100, 316, 1000, 3162, 10_000, 31_623,
+                                                   100_000)  # fmt: skip
+    options.say(f"growth with the connections: up to {sizes[-1]:,}")
+    genomes, inputs, outputs = 20, 8, 4
+    config = _xor_config()
     breeding, distance = genome_rules(config), distance_rules(config)
-    engine = NativeEngine(settings.threads)
+    engine = NativeEngine(options.threads)
     parents = np.arange(genomes)
-    x = np.random.default_rng(2).standard_normal((samples, inputs)).astype(np.float32)
-    steps: dict[str, list[Callable[[], object]]] = {
-        "forward, 32 samples": [],
-        "compile": [],
-        "breed": [],
-        "speciate": [],
-    }
+    x = _random_samples(2, 32, inputs)
+    calls = Calls(list)
     for size in sizes:
         nodes = max(outputs, size // 4)
         one = Population.random(
@@ -130,154 +124,142 @@ def _connections(settings: Settings) -> Growth:
         )  # fmt: skip
         population = one[[0] * genomes]
         innovation = int(population.innovation.max()) + 1
-        network = compile_network(population, backend="cpu", threads=settings.threads)
-
-        def breed(
-            population: Population = population, nodes: int = nodes, innovation: int = innovation
-        ) -> object:
-            other = np.roll(parents, 1)
-            return engine.breed(population, parents, other, breeding, 1, 1, nodes, innovation)
-
-        children, _, _ = engine.breed(
-            population, parents, np.roll(parents, 1), breeding, 1, 1, nodes, innovation
+        network = compile_network(population, backend="cpu", threads=options.threads)
+        others = np.roll(parents, 1)
+        breed = partial(
+            engine.breed, population, parents, others, breeding, 1, 1, nodes, innovation
         )
-        steps["forward, 32 samples"].append(lambda network=network: network(x))  # type: ignore[misc]
-        steps["compile"].append(
-            lambda population=population: build_schedule(  # type: ignore[misc]
-                population, threads=settings.threads
-            )
-        )
-        steps["breed"].append(breed)
-        steps["speciate"].append(
-            lambda children=children: engine.speciate(  # type: ignore[misc]
-                children, children[:0], 1e9, distance
-            )
-        )
+        children, _, _ = breed()
+        calls["forward, 32 samples"].append(partial(network, x))
+        calls["compile"].append(partial(build_schedule, population, threads=options.threads))
+        calls["breed"].append(breed)
+        calls["speciate"].append(partial(engine.speciate, children, children[:0], 1e9, distance))
     return Growth(
         name="connections",
         title=f"Connections: {genomes} genomes with a node per four of them",
         axis="connections per genome",
         unit=f"{genomes} genomes",
         x=sizes,
-        lines=_times(list(steps.items()), settings.rounds),
+        lines=_time(calls, options.rounds),
         expected=1.0,
-        if_flatter="a call, a genome and a block of samples have costs of their own, or little "
+        if_flatter="a call, a genome and a block of samples have fixed costs, or a small amount of "
         "work begins to be shared by threads",
         if_steeper="values, genes or the tables that find them no longer fit into the caches, or "
         "results lie in memory that the system has to clear first",
-        command=COMMAND,
     )
 
 
-def _depth(settings: Settings) -> Growth:
+def layered_population(num_genomes: int, depth: int, num_hidden: int) -> Population:
+    """Equal genomes with hidden nodes in levels of equal width.
+
+    Every hidden node reads an input and the node before it in its column, or two inputs on the
+    first level; the single output reads the last level.
+
+    Args:
+        num_genomes: P.
+        depth: Levels of hidden nodes, at least 1.
+        num_hidden: Hidden nodes in all, rounded down to a multiple of depth.
+    """
+    num_inputs, width = 8, num_hidden // depth
+    hidden = np.arange(1, 1 + width * depth)
+    column = (hidden - 1) % width
+    before = np.where(hidden <= width, -1 - (column + 1) % num_inputs, hidden - width)
+    source = np.concatenate([-1 - column % num_inputs, before, hidden[-width:]])
+    target = np.concatenate([hidden, hidden, np.zeros(width, np.int64)])
+    rng = np.random.default_rng(depth)
+    nodes = list(enumerate(rng.standard_normal(1 + len(hidden)).tolist()))
+    weights = rng.standard_normal(len(source)).tolist()
+    links = list(zip(source.tolist(), target.tolist(), weights, strict=True))
+    return Population.from_genes(num_inputs, 1, [(nodes, links)])[[0] * num_genomes]
+
+
+def _depth(options: BenchOptions) -> Growth:
     """The same number of nodes in ever more levels."""
-    depths = (1, 10, 100) if settings.quick else (1, 3, 10, 32, 100, 316, 1000)
-    settings.say(f"growth with depth: up to {depths[-1]:,} levels")
+    depths = (1, 10, 100) if options.quick else (1, 3, 10, 32, 100, 316, 1000)
+    options.say(f"growth with depth: up to {depths[-1]:,} levels")
     genomes = 20
-    steps: dict[str, list[Callable[[], object]]] = {
-        "forward, 128 samples": [],
-        "forward, 32 samples": [],
-        "forward, 1 sample": [],
-        "compile": [],
-    }
-    rng = np.random.default_rng(4)
+    calls = Calls(list)
     links = []
     for depth in depths:
         population = layered_population(genomes, depth, 1000)
-        network = compile_network(population, backend="cpu", threads=settings.threads)
+        network = compile_network(population, backend="cpu", threads=options.threads)
         links.append(network.schedule.num_edges)
-        for samples, name in zip((128, 32, 1), steps, strict=False):
-            x = rng.standard_normal((samples, population.num_inputs)).astype(np.float32)
-            steps[name].append(lambda network=network, x=x: network(x))  # type: ignore[misc]
-        steps["compile"].append(
-            lambda population=population: build_schedule(  # type: ignore[misc]
-                population, threads=settings.threads
-            )
-        )
-    lines = _times(list(steps.items()), settings.rounds)
-    per_link = tuple(
-        GrowthLine(
-            line.name,
-            tuple(
-                Timing(tuple(seconds / count for seconds in timing.rounds))
-                for timing, count in zip(line.timings, links, strict=True)
-            ),
-        )
-        for line in lines
-    )
+        for samples in (128, 32, 1):
+            name = f"forward, {samples} sample{'s' * (samples > 1)}"
+            calls[name].append(partial(network, _random_samples(4, samples, population.num_inputs)))
+        calls["compile"].append(partial(build_schedule, population, threads=options.threads))
+
+    def per_link(timing: Timing, count: int) -> Timing:
+        return Timing(tuple(seconds / count for seconds in timing.rounds))
+
     return Growth(
         name="depth",
         title=f"Levels: {genomes} genomes of 1,000 hidden nodes",
         axis="levels of hidden nodes",
         unit="a link",
         x=depths,
-        lines=per_link,
+        lines=tuple(
+            GrowthLine(line.name, tuple(map(per_link, line.timings, links)))
+            for line in _time(calls, options.rounds)
+        ),
         expected=0.0,
         if_flatter="narrower levels keep what they read in nearer caches",
         if_steeper="a level is so narrow that a node waits for the one before, and the processor "
         "has nothing to overlap it with but other samples",
-        command=COMMAND,
     )
 
 
-def _samples(settings: Settings) -> Growth:
-    """A population on more and more samples."""
-    counts = (1, 10, 100) if settings.quick else (1, 3, 10, 32, 100, 316, 1000, 3162, 10_000)
-    settings.say(f"growth with samples: up to {counts[-1]:,}")
-    rng = np.random.default_rng(5)
-    shapes = ((100, 50, 200), (10, 200, 2000))
-    ways: list[tuple[str, list[Callable[[], object]]]] = []
-    for genomes, nodes, connections in shapes:
+def _samples(options: BenchOptions) -> Growth:
+    """Two populations on more and more samples."""
+    counts = (1, 10, 100) if options.quick else (1, 3, 10, 32, 100, 316, 1000, 3162, 10_000)
+    options.say(f"growth with samples: up to {counts[-1]:,}")
+    calls = Calls(list)
+    for genomes, nodes, connections in ((100, 50, 200), (10, 200, 2000)):
         population = Population.random(
             genomes, 8, 4, num_nodes=nodes, num_connections=connections,
             activations=("sigmoid",), seed=1,
         )  # fmt: skip
-        network = compile_network(population, backend="cpu", threads=settings.threads)
-        given = [rng.standard_normal((count, 8)).astype(np.float32) for count in counts]
-        name = f"{nodes} nodes, {connections:,} links"
-        ways.append((name, [lambda network=network, x=x: network(x) for x in given]))  # type: ignore[misc]
+        network = compile_network(population, backend="cpu", threads=options.threads)
+        calls[f"{nodes} nodes, {connections:,} links"] = [
+            partial(network, _random_samples(5, count, 8)) for count in counts
+        ]
     return Growth(
         name="samples",
         title="Samples: the forward pass",
         axis="samples",
         unit="a call",
         x=counts,
-        lines=_times(ways, settings.rounds),
+        lines=_time(calls, options.rounds),
         expected=1.0,
-        if_flatter="samples share a vector, up to 16 of them at the price of one, or little work "
-        "begins to be shared by threads",
+        if_flatter="samples share a vector, up to 16 of them at the price of one, or a small "
+        "amount of work begins to be shared by threads",
         if_steeper="outputs no longer fit into the caches and go to memory that is new to the "
         "process",
-        command=COMMAND,
     )
 
 
-def _threads(settings: Settings) -> Growth:
+def _threads(options: BenchOptions) -> Growth:
     """The same work on more and more threads."""
     counts = [1]
-    while counts[-1] < settings.threads:
-        counts.append(min(2 * counts[-1], settings.threads))
-    settings.say(f"growth with threads: up to {counts[-1]}")
-    genomes = 100 if settings.quick else 1000
+    while counts[-1] < options.threads:
+        counts.append(min(2 * counts[-1], options.threads))
+    options.say(f"growth with threads: up to {counts[-1]}")
+    genomes = 100 if options.quick else 1000
     population = Population.random(
         genomes, 4, 2, num_nodes=50, num_connections=200, activations=("sigmoid",), seed=1
     )
-    x = np.random.default_rng(2).standard_normal((256, 4)).astype(np.float32)
-    config = Config.load(resource_folder("configs") / "xor.toml").replace(
-        {"neat.pop_size": 10 * genomes, "neat.no_fitness_termination": True}
-    )
-    steps: dict[str, list[Callable[[], object]]] = {
-        "forward": [], "compile": [], "generations of XOR": [], "rollouts of CartPole": []
-    }  # fmt: skip
+    x = _random_samples(2, 256, 4)
+    config = _xor_config(pop_size=10 * genomes, no_fitness_termination=True)
+    calls = Calls(list)
     for count in counts:
         network = compile_network(population, backend="cpu", threads=count)
         run = EvonetRun(config, xor(), count)
         run.warm_up(5)
-        steps["forward"].append(lambda network=network: network(x))  # type: ignore[misc]
-        steps["compile"].append(lambda count=count: build_schedule(population, threads=count))  # type: ignore[misc]
-        steps["generations of XOR"].append(lambda run=run: run.replay(REPLAYED))  # type: ignore[misc]
-        steps["rollouts of CartPole"].append(
-            lambda network=network: network.rollout("cartpole", episodes=5, seed=7)  # type: ignore[misc]
+        calls["forward"].append(partial(network, x))
+        calls["compile"].append(partial(build_schedule, population, threads=count))
+        calls["generations of XOR"].append(partial(run.replay, REPLAYED))
+        calls["rollouts of CartPole"].append(
+            partial(network.rollout, "cartpole", episodes=5, seed=7)
         )
     return Growth(
         name="threads",
@@ -285,10 +267,9 @@ def _threads(settings: Settings) -> Growth:
         axis="threads",
         unit="the same work",
         x=tuple(counts),
-        lines=_times(list(steps.items()), settings.rounds, settings.turn),
+        lines=_time(calls, options.rounds, options.turn),
         expected=-1.0,
         if_flatter="every thread brings a cache of its own",
         if_steeper="some of the work, such as the plan of who mates with whom, runs on one thread, "
         "and cores share memory, and their time with other processes",
-        command=COMMAND,
     )

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from evonet.bench.comparison import Comparison
+from evonet.bench.comparison import SpeedComparison
 from evonet.bench.growth import Growth, GrowthLine
 from evonet.bench.limits import Limits
+from evonet.bench.timing import Entry
 from evonet.report.markup import items, text
 
 LIMIT_NAMES: Final = {"fma": "FMA peak", "l1": "L1", "memory": "memory"}
 
 
 @dataclass(frozen=True)
-class Table:
-    """Cells as text.
+class ResultTable:
+    """A table of text.
 
     Attributes:
-        head: [C].
-        rows: [R][C].
-        prose: [C] whether a column holds words, which are put to the left.
+        head: [C] the titles of columns.
+        rows: [R][C] the cells.
+        prose: [C] whether a column holds words, which are aligned left.
     """
 
     head: tuple[str, ...]
@@ -29,16 +30,17 @@ class Table:
     prose: tuple[bool, ...]
 
 
-def duration(seconds: float) -> str:
-    """Writes a time with three digits and the unit that suits it."""
+def duration(seconds: float, write: Callable[[float], str] | None = None) -> str:
+    """Writes a time in a suitable unit, with three digits or as a given function writes numbers."""
+    write = write or digits
     for limit, scale, unit in ((1e-6, 1e9, "ns"), (1e-3, 1e6, "µs"), (1.0, 1e3, "ms")):
         if seconds < limit * 0.9995:
-            return f"{digits(seconds * scale)} {unit}"
-    return f"{digits(seconds)} s"
+            return f"{write(seconds * scale)} {unit}"
+    return f"{write(seconds)} s"
 
 
 def digits(value: float) -> str:
-    """Writes a number with three digits, or all before the point."""
+    """Writes a number with three digits, or with all digits of the whole part."""
     if value == 0:
         return "0"
     if abs(value) >= 99.95:
@@ -47,42 +49,48 @@ def digits(value: float) -> str:
 
 
 def percent(share: float) -> str:
-    """Writes a share with the digits that it deserves."""
+    """Writes a share as a percentage, with a suitable number of digits."""
     if share >= 0.0995:
         return f"{share:.0%}"
     return f"{share:.1%}" if share >= 0.000995 else "< 0.1%"
 
 
-def comparison_table(comparison: Comparison, limits: Mapping[str, float]) -> Table:
-    """Best, median, ratio and what was reached of each limit, for every contender.
+def comparison_table(comparison: SpeedComparison, limits: Mapping[str, float]) -> ResultTable:
+    """Best, median, ratio and shares of the limits, for every contender.
 
     Args:
-        comparison: What to show.
+        comparison: The results.
         limits: The most that the machine can do per second, by names of `LIMIT_NAMES`.
     """
-    first = comparison.entries[0]
-    shown = tuple(comparison.shares(first, limits))
-    head = ("", "best", "median", "ratio", *(f"of {LIMIT_NAMES[name]}" for name in shown), "")
+    shown = share_titles(comparison, limits)
     rows = []
     for entry in comparison.entries:
-        shares = comparison.shares(entry, limits)
         phases = ", ".join(f"{phase} {duration(spent)}" for phase, spent in entry.parts.items())
-        ratio = comparison.ratio(entry)
         rows.append(
             (
                 entry.name,
                 duration(entry.timing.best),
                 duration(entry.timing.median),
-                f"{digits(ratio)}×" if entry is not first else "1×",
-                *(percent(shares[name]) for name in shown),
+                ratio_text(comparison, entry),
+                *map(percent, comparison.shares(entry, limits).values()),
                 "; ".join(part for part in (entry.note, phases) if part),
             )
         )
     prose = (True, *[False] * (3 + len(shown)), True)
-    return Table(head, tuple(rows), prose)
+    return ResultTable(("", "best", "median", "ratio", *shown, ""), tuple(rows), prose)
 
 
-def growth_table(growth: Growth) -> Table:
+def share_titles(comparison: SpeedComparison, limits: Mapping[str, float]) -> list[str]:
+    """The titles of the columns with shares of limits."""
+    return [f"of {LIMIT_NAMES[name]}" for name in comparison.shares(comparison.entries[0], limits)]
+
+
+def ratio_text(comparison: SpeedComparison, entry: Entry) -> str:
+    """How many times longer an entry takes than the first."""
+    return "1×" if entry is comparison.entries[0] else f"{digits(comparison.ratio(entry))}×"
+
+
+def growth_table(growth: Growth) -> ResultTable:
     """Medians at every size, and below them the exponents and where curves bend."""
     names = tuple(line.name for line in growth.lines)
     medians = [growth.medians(line) for line in growth.lines]
@@ -90,12 +98,12 @@ def growth_table(growth: Growth) -> Table:
     rows.append(("exponent", *(f"{growth.tail(line).exponent:.2f}" for line in growth.lines)))
     if any(growth.bends(line) for line in growth.lines):
         rows.append(("bends", *(_bends(growth, line) for line in growth.lines)))
-    return Table((growth.axis, *names), tuple(rows), tuple([False] * (1 + len(names))))
+    return ResultTable((growth.axis, *names), tuple(rows), tuple([False] * (1 + len(names))))
 
 
 def _bends(growth: Growth, line: GrowthLine) -> str:
-    """Ranges of neighbouring bends of one kind, with their slopes."""
-    groups: list[list[float]] = []  # begin, end, least and greatest slope
+    """Merges neighbouring bends in one direction into ranges, with their slopes."""
+    groups: list[list[float]] = []  # start, end, least and greatest slope
     for bend in growth.bends(line):
         flatter = bend.exponent < growth.expected
         last = groups[-1] if groups else None
@@ -112,15 +120,15 @@ def _bends(growth: Growth, line: GrowthLine) -> str:
 
 
 def short(size: float) -> str:
-    """Writes a size for the edge of a chart: 1, 10, 1k, 1M."""
+    """Writes a size for the axis of a chart: 1, 10, 1k, 1M."""
     for limit, unit in ((1e6, "M"), (1e3, "k")):
         if size >= limit:
             return f"{size / limit:.3g}{unit}"
     return f"{size:.3g}"
 
 
-def limits_table(limits: Limits) -> Table:
-    """What the machine can do at most."""
+def limits_table(limits: Limits) -> ResultTable:
+    """The most that the machine can do."""
     best, median = limits.best(), limits.median()
     words = {
         "fma": ("multiply-adds in registers, float32", "G/s"),
@@ -131,10 +139,10 @@ def limits_table(limits: Limits) -> Table:
         (said, f"{digits(best[name] / 1e9)} {unit}", f"{digits(median[name] / 1e9)} {unit}")
         for name, (said, unit) in words.items()
     )
-    return Table(("all threads together", "best", "median"), rows, (True, False, False))
+    return ResultTable(("all threads together", "best", "median"), rows, (True, False, False))
 
 
-def as_text(table: Table) -> str:
+def as_text(table: ResultTable) -> str:
     """Columns padded with spaces, for a terminal."""
     lines = [table.head, *table.rows]
     widths = [max(len(line[c]) for line in lines) for c in range(len(table.head))]
@@ -147,14 +155,14 @@ def as_text(table: Table) -> str:
     )
 
 
-def as_markdown(table: Table) -> str:
+def as_markdown(table: ResultTable) -> str:
     """A table of Markdown."""
     marks = ["---" if prose else "---:" for prose in table.prose]
     lines = [table.head, marks, *table.rows]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
-def as_html(table: Table) -> str:
+def as_html(table: ResultTable) -> str:
     """A table of HTML, every cell escaped."""
     kinds = ['class="words"' if prose else 'class="figure"' for prose in table.prose]
 

@@ -1,4 +1,4 @@
-"""Results as plain text."""
+"""Results as plain text, for a terminal."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from evonet.bench.tables import as_text, comparison_table, growth_table, limits_
 
 
 def findings_text(found: Findings, limits: Mapping[str, float]) -> Iterator[str]:
-    """Paragraphs about what one benchmark found out.
+    """Paragraphs about one benchmark's results.
 
     Args:
-        found: That.
+        found: The results.
         limits: The most that the machine can do per second.
     """
     for comparison in found.comparisons:
@@ -23,9 +23,10 @@ def findings_text(found: Findings, limits: Mapping[str, float]) -> Iterator[str]
             f"{as_text(comparison_table(comparison, limits))}"
         )
     for growth in found.growths:
-        said = [f"{growth.title}; time for {growth.unit}", as_text(growth_table(growth))]
-        said.append(f"expected exponent {growth.expected:g}. {' '.join(growth.reasons())}".strip())
-        yield "\n".join(said)
+        yield (
+            f"{growth.title}; time for {growth.unit}\n{as_text(growth_table(growth))}\n"
+            f"expected exponent {growth.expected:g}. {' '.join(growth.reasons())}".rstrip()
+        )
 
 
 def closing_text(bench: Bench) -> Iterator[str]:
@@ -36,7 +37,7 @@ def closing_text(bench: Bench) -> Iterator[str]:
         yield f"figures that the documentation quotes\n{as_text(claims_table(checked))}"
     yield "\n".join([about(bench), *bench.missing])
     if bench.quick:
-        yield "These figures say nothing: --quick makes everything small, to see that it works."
+        yield "These figures mean nothing: --quick makes everything small, to check that it works."
 
 
 def about(bench: Bench) -> str:

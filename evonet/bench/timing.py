@@ -1,7 +1,7 @@
-"""Takes the time of several ways to do the same work, by turns.
+"""Times several ways to do the same work, by turns.
 
-On a shared machine a second is not always worth the same. So contenders are timed alternately,
-round after round, and whoever is compared has met the same weather.
+A shared machine is slower at some times than at others. So contenders are timed alternately, round
+after round, and all of them meet the same conditions.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-# What one round gives to each contender, in seconds, unless a single call takes longer.
+# The shortest turn of a contender in a round, in seconds.
 ROUND_SECONDS: Final = 0.1
 
 
@@ -28,12 +28,12 @@ class Timing:
 
     @property
     def best(self) -> float:
-        """The fastest round: what is possible when nobody disturbs."""
+        """The fastest round: what is possible on an idle machine."""
         return min(self.rounds)
 
     @property
     def median(self) -> float:
-        """The round in the middle: what to expect."""
+        """The median round: what to expect."""
         return statistics.median(self.rounds)
 
 
@@ -42,10 +42,10 @@ class Contender:
     """One way to do the work.
 
     Attributes:
-        name: For tables.
-        run: Does some of it, and says how many units that was.
+        name: The name in tables.
+        run: Does some of the work, and returns the number of units done.
         note: What a reader must know to judge the result.
-        parts: Seconds by phase, which `run` adds to where it knows its phases.
+        parts: Seconds by phase, which `run` adds to if it measures phases.
     """
 
     name: str
@@ -56,13 +56,13 @@ class Contender:
 
 @dataclass(frozen=True)
 class Entry:
-    """What came out for one contender.
+    """The result of one contender.
 
     Attributes:
-        name: Of the contender.
+        name: The contender's name.
         timing: Seconds per unit.
         note: What a reader must know to judge it.
-        parts: Seconds per unit by phase; empty where it has none.
+        parts: Seconds per unit by phase; empty without phases.
     """
 
     name: str
@@ -71,16 +71,36 @@ class Entry:
     parts: Mapping[str, float] = field(default_factory=dict)
 
 
+class Stopwatch:
+    """Adds the time between laps to phases; phases without an entry are not counted."""
+
+    def __init__(self, seconds: dict[str, float]) -> None:
+        """Starts.
+
+        Args:
+            seconds: The sums by phase, which laps add to.
+        """
+        self._seconds = seconds
+        self._last = time.perf_counter()
+
+    def lap(self, phase: str) -> None:
+        """Ends a phase."""
+        now = time.perf_counter()
+        if phase in self._seconds:
+            self._seconds[phase] += now - self._last
+        self._last = now
+
+
 def take_turns(
     contenders: Sequence[Contender], rounds: int, seconds: float = ROUND_SECONDS
 ) -> tuple[Entry, ...]:
-    """Times all contenders alternately, after a call each that is not counted.
+    """Times all contenders alternately, after one call each that is not counted.
 
-    Every other round runs backwards, so that nobody always follows the same neighbour.
+    Every other round runs backwards, so that no contender always follows the same one.
 
     Args:
-        contenders: At least one; their `parts` begin anew.
-        rounds: How many, at least 1.
+        contenders: At least one; their `parts` are reset.
+        rounds: The number of rounds, at least 1.
         seconds: The least time of a contender's turn.
     """
     for contender in contenders:
@@ -106,11 +126,11 @@ def take_turns(
 
 
 def _one_turn(run: Callable[[], float], at_least: float) -> tuple[float, float]:
-    """Seconds and units of as many calls as it takes."""
+    """Seconds and units of as many calls as the turn takes."""
     done = 0.0
-    begin = time.perf_counter()
+    start = time.perf_counter()
     while True:
         done += run()
-        spent = time.perf_counter() - begin
+        spent = time.perf_counter() - start
         if spent >= at_least:
             return spent, done

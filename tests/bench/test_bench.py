@@ -1,4 +1,4 @@
-"""The benchmark: fits, turns, shares, tables, pages and peers. Nothing here depends on speed."""
+"""The benchmark: fits, turns, shares, tables, pages, peers. Nothing here depends on speed."""
 
 from __future__ import annotations
 
@@ -19,27 +19,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import evonet
+from benchmarks import performance
+from benchmarks.performance import write_document
+from benchmarks.plots import alone, bars_height, draw_bars
 from evonet.bench import timing
-from evonet.bench.charts import (
-    alone,
-    bar_length,
-    bars_height,
-    draw_bars,
-    draw_growth,
-    growth_height,
-)
+from evonet.bench.charts import bar_length, draw_growth, growth_height
 from evonet.bench.claims import CLAIMS, check_claims
-from evonet.bench.comparison import Comparison, Findings, Settings, Work
-from evonet.bench.document import write_document
+from evonet.bench.comparison import BenchOptions, Findings, SpeedComparison, Work
 from evonet.bench.growth import Growth, GrowthLine, fit_power_law, fit_tail
-from evonet.bench.layered import layered_population
 from evonet.bench.limits import Limits, describe_machine
 from evonet.bench.page import render_page
 from evonet.bench.peers.installed import PEERS, Peers
+from evonet.bench.peers.level_networks import NumpyNetworks, ScipyNetworks
 from evonet.bench.result import Bench
+from evonet.bench.scaling import layered_population
 from evonet.bench.suites import SUITES
 from evonet.bench.tables import (
-    Table,
+    ResultTable,
     as_html,
     as_markdown,
     as_text,
@@ -65,8 +61,10 @@ def timed(*seconds: float) -> Timing:
     return Timing(seconds)
 
 
-def example_comparison(name: str = "forward-small-sigmoid", faster: float = 4000.0) -> Comparison:
-    return Comparison(
+def example_comparison(
+    name: str = "forward-small-sigmoid", faster: float = 4000.0
+) -> SpeedComparison:
+    return SpeedComparison(
         name=name,
         title="small: <10> genomes",
         unit="a genome on a sample",
@@ -75,7 +73,6 @@ def example_comparison(name: str = "forward-small-sigmoid", faster: float = 4000
             Entry("neat-python", timed(faster * 2e-8), "one process", {"evaluate": 1e-5}),
         ),
         work=Work(fma=10.0, l1=40.0),
-        command="evonet bench forward",
     )
 
 
@@ -94,7 +91,6 @@ def example_growth() -> Growth:
         expected=1.0,
         if_flatter="a call costs something",
         if_steeper="caches end",
-        command="evonet bench scaling",
     )
 
 
@@ -108,7 +104,10 @@ def bench() -> Bench:
         limits=Limits([1e9, 2e9], [1e10], [1e9]),
         peers={"neat-python": "2.0.0"},
         missing=("PyTorch: not installed: pip install torch",),
-        findings=Findings([example_comparison()], [example_growth()]),
+        findings={
+            "forward": Findings([example_comparison()]),
+            "scaling": Findings(growths=[example_growth()]),
+        },
     )
 
 
@@ -277,7 +276,7 @@ def test_figures_have_three_digits() -> None:
 
 
 def test_a_table_is_text_markdown_and_html() -> None:
-    table = Table(("who", "time"), (("a & b", "1 ns"), ("c", "10 ns")), (True, False))
+    table = ResultTable(("who", "time"), (("a & b", "1 ns"), ("c", "10 ns")), (True, False))
     assert as_text(table) == "who     time\na & b   1 ns\nc      10 ns"
     assert as_markdown(table).splitlines()[1] == "| --- | ---: |"
     assert "a &amp; b" in as_html(table)
@@ -295,7 +294,8 @@ def test_tables_show_ratios_phases_and_exponents() -> None:
 
 
 def test_text_ends_with_limits_claims_and_who_is_missing(bench: Bench) -> None:
-    said = "\n".join([*findings_text(bench.findings, LIMITS), *closing_text(bench)])
+    found = [part for each in bench.findings.values() for part in findings_text(each, LIMITS)]
+    said = "\n".join([*found, *closing_text(bench)])
     assert "multiply-adds in registers" in said
     assert "PyTorch: not installed: pip install torch" in said
     assert "expected exponent 1" in said
@@ -338,10 +338,10 @@ def test_claims_are_met_or_come_with_a_reason(bench: Bench) -> None:
     assert all(claim.reason for claim in CLAIMS)
 
 
-def _with(bench: Bench, comparisons: list[Comparison], quick: bool = False) -> Bench:
+def _with(bench: Bench, comparisons: list[SpeedComparison], quick: bool = False) -> Bench:
     return Bench(
         bench.command, quick, bench.seconds, bench.machine, bench.limits, bench.peers,
-        bench.missing, Findings(comparisons, []),
+        bench.missing, {"forward": Findings(comparisons)},
     )  # fmt: skip
 
 
@@ -455,12 +455,8 @@ def test_peers_that_take_arrays_compute_what_evonet_does(
     _, network, x = small_network(activation)
     answer: Callable[[Any], Any]
     if peer == "NumPy":
-        from evonet.bench.peers.numpy_networks import NumpyNetworks
-
         answer = NumpyNetworks(network.schedule, activation)
     elif peer == "SciPy":
-        from evonet.bench.peers.scipy_networks import ScipyNetworks
-
         answer = ScipyNetworks(network.schedule, activation)
     else:
         from evonet.bench.peers.torch_networks import TorchNetworks
@@ -472,8 +468,6 @@ def test_peers_that_take_arrays_compute_what_evonet_does(
 
 
 def test_numpy_takes_samples_of_each_genomes_own() -> None:
-    from evonet.bench.peers.numpy_networks import NumpyNetworks
-
     _, network, _ = small_network("tanh")
     x = np.random.default_rng(2).standard_normal((5, 4, 3)).astype(np.float32)
     found = NumpyNetworks(network.schedule, "tanh", own_inputs=True)(x)
@@ -564,13 +558,13 @@ def test_evonet_is_measured_without_any_peer(nobody: Peers) -> None:
     from evonet.bench.generation import run_generation
     from evonet.bench.plugin import run_plugin
 
-    settings = Settings(quick=True, rounds=1, threads=1, peers=nobody)
-    found = run_forward(settings)
+    options = BenchOptions(quick=True, rounds=1, threads=1, peers=nobody)
+    found = run_forward(options)
     assert [entry.name for entry in found.comparisons[0].entries] == ["evonet", "NumPy"]
-    (generation,) = run_generation(settings).comparisons
+    (generation,) = run_generation(options).comparisons
     assert [entry.name for entry in generation.entries] == ["evonet"]
     assert set(generation.entries[0].parts) == {"evaluate", "breed and speciate", "compile", "tell"}
-    assert run_plugin(settings).comparisons == []
+    assert run_plugin(options).comparisons == []
     assert "neat-python" in nobody.missing
 
 
@@ -602,7 +596,7 @@ def test_the_command_times_the_forward_pass(tmp_path: Path) -> None:
     names = [entry["name"] for entry in found["comparisons"][0]["entries"]]
     assert names[0] == "evonet"
     assert "neat-python" in names
-    assert "figures say nothing" in page.read_text()
+    assert "figures mean nothing" in page.read_text()
     assert f"{page} is written" in done.stderr
 
 
@@ -617,15 +611,25 @@ def test_an_unknown_benchmark_is_a_usage_error(command_line: CommandLine) -> Non
     assert command_line("bench", "everything").status == 2
 
 
-def test_quick_figures_are_not_written_into_pages(
-    command_line: CommandLine, tmp_path: Path
+def test_documentation_is_written_by_a_command_of_its_own(
+    command_line: CommandLine, tmp_path: Path, bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page = tmp_path / "speed.md"
-    page.write_text("# Speed")
-    done = command_line("bench", "forward", "--quick", "--write", page)
-    assert done.status == 2
-    assert "leave out --quick" in done.err
-    assert page.read_text() == "# Speed"
+    page.write_text(
+        "".join(f"<!-- bench {name} -->\n<!-- end {name} -->" for name in ("machine", *SUITES))
+    )
+    assert command_line("bench", "forward", "--quick", "--write", page).status == 2
+    asked = []
+
+    def run_suites(names: list[str], options: BenchOptions, command: str) -> Bench:
+        asked.append((names, options.quick, options.rounds, command))
+        return bench
+
+    monkeypatch.setattr(performance, "run_suites", run_suites)
+    monkeypatch.setattr(sys, "argv", ["performance", "--page", str(page), "forward", "scaling"])
+    performance.main()
+    assert asked == [(["forward", "scaling"], False, 5, "evonet bench forward scaling")]
+    assert "multiply-adds" in page.read_text()
 
 
 def test_the_page_about_performance_has_a_place_for_everything() -> None:

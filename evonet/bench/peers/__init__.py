@@ -1,1 +1,1 @@
-"""Others who evaluate networks, to be timed beside evonet where they are installed."""
+"""Other libraries that evaluate networks, timed beside evonet if they are installed."""

@@ -1,4 +1,4 @@
-"""CartPole as people write it: a step of all carts in NumPy, and one cart in plain Python."""
+"""CartPole in NumPy, a step of all carts at once, and in plain Python, one cart."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def fly(state: Floats, right: npt.NDArray[np.bool_]) -> tuple[Floats, npt.NDArra
         right: [P] whether to push right.
 
     Returns:
-        [4, P] what follows, and [P] who has failed.
+        The next state [4, P], and which carts have failed [P].
     """
     _, speed, angle, turn = state
     sin, cos = np.sin(angle), np.cos(angle)
@@ -37,11 +37,11 @@ def play_together(answer: Callable[[Any], Any], start: Floats) -> int:
     """Plays one episode per genome, all of them step by step.
 
     Args:
-        answer: Maps what is seen [P, 4] to outputs [P, 2].
-        start: [4, P] where they begin.
+        answer: Maps observations [P, 4] to outputs [P, 2].
+        start: [4, P] the first state.
 
     Returns:
-        The steps that were taken by those still playing.
+        The steps of all episodes.
     """
     state, playing, steps = start.copy(), np.ones(start.shape[1], bool), 0
     for _ in range(STEPS):
@@ -59,10 +59,10 @@ def play_alone(activate: Callable[[Any], Any], start: list[float]) -> int:
 
     Args:
         activate: Maps four numbers to two.
-        start: Where it begins.
+        start: The first state.
 
     Returns:
-        How many steps it lasted.
+        The number of steps.
     """
     x, speed, angle, turn = start
     for step in range(1, STEPS + 1):

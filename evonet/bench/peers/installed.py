@@ -1,4 +1,4 @@
-"""Which peers can be imported here, and what installs the others."""
+"""Which other libraries can be imported here, and how to install the missing ones."""
 
 from __future__ import annotations
 
@@ -15,18 +15,16 @@ class Peer:
     """Another library.
 
     Attributes:
-        name: For tables.
-        module: To import.
-        package: That holds it.
-        install: What brings it here.
-        note: What a reader must know to judge its results.
+        name: The name in tables.
+        module: The module to import.
+        package: The package that holds it.
+        install: The command that installs it.
     """
 
     name: str
     module: str
     package: str
     install: str
-    note: str = ""
 
 
 PEERS: Final = (
@@ -38,42 +36,34 @@ PEERS: Final = (
         "tensorneat",
         "tensorneat",
         "pip install git+https://github.com/EMI-Group/tensorneat",
-        "made for GPUs, here on the processor",
     ),
 )
+MADE_FOR_GPUS: Final = "made for GPUs, here on the processor"
 
 
 class Peers:
-    """Imports peers once, and remembers which are missing.
+    """Imports libraries once, and lists the missing ones.
 
     Attributes:
-        missing: A line for each that could not be imported, by name.
+        missing: A line for each library that could not be imported, by name.
     """
 
-    def __init__(self, left_out: tuple[str, ...] = ()) -> None:
-        """Imports nothing yet.
-
-        Args:
-            left_out: Names of peers to be treated as if nobody had installed them.
-        """
+    def __init__(self) -> None:
+        """Imports nothing yet."""
         self.missing: dict[str, str] = {}
         self._found: dict[str, ModuleType] = {}
-        self._left_out = left_out
 
     def find(self, name: str) -> ModuleType | None:
-        """Imports a peer; None where it is missing.
+        """Imports a library; None if it is missing.
 
         Args:
-            name: Of one of `PEERS`.
+            name: The name of one of `PEERS`.
         """
         peer = next(peer for peer in PEERS if peer.name == name)
         if name in self._found or name in self.missing:
             return self._found.get(name)
-        if name in self._left_out:
-            self.missing[name] = f"{name}: left out"
-            return None
         try:
-            with warnings.catch_warnings():  # what others deprecate is not our user's concern
+            with warnings.catch_warnings():  # other libraries' deprecations do not concern users
                 warnings.simplefilter("ignore")
                 self._found[name] = importlib.import_module(peer.module)
         except ModuleNotFoundError:
@@ -83,7 +73,7 @@ class Peers:
         return self._found.get(name)
 
     def versions(self) -> dict[str, str]:
-        """The versions of those that were imported."""
+        """The versions of the imported libraries."""
         found = {}
         for peer in PEERS:
             if peer.name in self._found:

@@ -1,4 +1,4 @@
-"""A whole population as rows of values, level by level: what array libraries can work on."""
+"""A whole population as rows of values, level by level, for array libraries."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class LevelRows:
 
     Attributes:
         begin: Row of the first node.
-        end: Behind the last one.
+        end: Row after the last one.
         start: [rows + 1] first link of each node.
         source: [links] rows that are read.
         weight: [links].
@@ -39,8 +39,8 @@ class PopulationRows:
     """All rows: inputs first, then the nodes of all genomes, level by level.
 
     Attributes:
-        num_rows: In all.
-        num_inputs: How many of them hold inputs.
+        num_rows: The number of rows.
+        num_inputs: The number of rows that hold inputs.
         levels: In the order in which they can be computed.
         outputs: [P, O] the row of each output.
     """
@@ -56,7 +56,7 @@ class PopulationRows:
 
         Args:
             schedule: P networks without cycles.
-            own_inputs: Whether each genome has inputs of its own; otherwise all share theirs.
+            own_inputs: Whether each genome has its own inputs; otherwise all share them.
         """
         each, genomes = schedule.num_inputs, schedule.num_genomes
         inputs = each * genomes if own_inputs else each
@@ -67,7 +67,7 @@ class PopulationRows:
         row[order] = inputs + np.arange(schedule.num_nodes)
 
         def rows_of(slots: Indices, genome: Indices) -> Indices:
-            """Rows of the slots that genomes know their values by."""
+            """The rows of genomes' slots."""
             shift = each * genome if own_inputs else np.zeros_like(genome)
             node = schedule.node_start[genome] + slots - each
             of_node = slots >= each

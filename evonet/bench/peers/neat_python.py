@@ -1,4 +1,4 @@
-"""neat-python: its networks, and its own loop timed by phase, serial or in several processes."""
+"""neat-python's networks, and its own loop timed by phase, in one or several processes."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def neat_config(ini: str | os.PathLike[str]) -> Any:
 
 
 def neat_genomes(population: Population) -> tuple[list[tuple[int, Any]], Any]:
-    """The genomes of a population as neat-python has them, and a config that fits."""
+    """The genomes of a population as neat-python's objects, and a config that fits them."""
     config = neat_config(resource_folder("configs") / "forward-neat.ini")
     config.genome_config.input_keys = [-1 - i for i in range(population.num_inputs)]
     config.genome_config.output_keys = list(range(population.num_outputs))
@@ -58,7 +58,7 @@ def neat_networks(population: Population) -> list[Any]:
 
 
 def score(net: Any, rows: Rows, perfect: float) -> float:
-    """Fitness as in neat-python's examples: the squared errors taken off the best there is."""
+    """Fitness as in neat-python's examples: the best possible, minus the squared errors."""
     fitness = perfect
     for row, wanted in rows:
         for got, want in zip(net.activate(row), wanted, strict=True):
@@ -66,12 +66,12 @@ def score(net: Any, rows: Rows, perfect: float) -> float:
     return fitness
 
 
-# What each worker process scores genomes on.
+# The data on which each worker process scores genomes.
 _worker: dict[str, Any] = {}
 
 
 def _set_worker(rows: Rows, perfect: float) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, who ends its workers
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C and ends its workers
     _worker.update(rows=rows, perfect=perfect)
 
 
@@ -89,9 +89,9 @@ class ParallelScores:
         """Starts the processes.
 
         Args:
-            rows: Samples and what to answer.
-            perfect: The best fitness there is.
-            processes: How many.
+            rows: Samples and targets.
+            perfect: The best possible fitness.
+            processes: The number of processes.
         """
         import neat
 
@@ -102,12 +102,12 @@ class ParallelScores:
             )
 
     def __call__(self, genomes: list[tuple[int, Any]], config: Any) -> None:
-        """Gives every genome its fitness."""
+        """Sets the fitness of every genome."""
         with contextlib.redirect_stderr(io.StringIO()):  # 2.x draws a progress bar each time
             self._evaluator.evaluate(genomes, config)
 
     def close(self) -> None:
-        """Ends the processes, whatever they are still at."""
+        """Ends the processes at once."""
         self._evaluator.pool.terminate()
         self._evaluator.pool.join()
 
@@ -135,11 +135,11 @@ class NeatPythonRun:
         Args:
             ini: The config.
             x: [B, I] samples.
-            y: [B, O] what to answer.
-            best: The best fitness there is.
-            seed: Of Python's random numbers.
-            processes: More than 1 evaluates by ParallelEvaluator.
-            evaluate: Somebody else who gives genomes their fitness.
+            y: [B, O] targets.
+            best: The best possible fitness.
+            seed: The seed of Python's random numbers.
+            processes: The number of processes; more than 1 use ParallelEvaluator.
+            evaluate: Another evaluation function.
         """
         import neat
 

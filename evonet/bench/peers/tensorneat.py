@@ -20,9 +20,9 @@ class TensorneatNetworks:
         """Fills the arrays.
 
         Args:
-            schedule: Of nodes that all sum, with response 1; no output may be read by a node,
-                since outputs get their activation last there.
-            activation: That all nodes have, one of `ACTIVATIONS`.
+            schedule: A schedule whose nodes all sum, with response 1; no node may read an output,
+                since TensorNEAT activates outputs last.
+            activation: The activation of all nodes, one of `ACTIVATIONS`.
         """
         import jax
         import jax.numpy as jnp
@@ -90,8 +90,8 @@ class TensorneatRun:
         """Compiles a generation, which takes JAX a minute.
 
         Args:
-            size: Genomes.
-            seed: Of its random numbers.
+            size: The number of genomes.
+            seed: The seed of its random numbers.
         """
         import contextlib
         import io
@@ -106,7 +106,7 @@ class TensorneatRun:
         genome = DefaultGenome(
             2,
             1,
-            # Room for what evonet's genomes grow to in as many generations.
+            # evonet's genomes grow to this size in as many generations.
             max_nodes=20,
             max_conns=50,
             mutation=DefaultMutation(conn_add=0.5, conn_delete=0.5, node_add=0.2, node_delete=0.2),

@@ -1,4 +1,4 @@
-"""PyTorch as people use it for evolved networks: dense matrices, one genome after the other."""
+"""PyTorch as it is used for evolved networks: dense matrices, one genome after the other."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class TorchNetworks:
         """Fills the matrices.
 
         Args:
-            schedule: Of nodes that all sum, with response 1.
-            activation: That all nodes have: "sigmoid", "tanh" or "relu".
+            schedule: A schedule whose nodes all sum, with response 1.
+            activation: The activation of all nodes: "sigmoid", "tanh" or "relu".
         """
         import torch
 
