@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-
 import click
 
 
@@ -11,5 +9,6 @@ import click
 @click.option("--verify-gpu", is_flag=True, help="Compare GPU and CPU, bit by bit.")
 def command(verify_gpu: bool) -> int:
     """Report which backends work on this machine, and how to fix the others."""
-    doctor = importlib.import_module("evonet.doctor.__main__")
-    return int(doctor.main(["--verify-gpu"] if verify_gpu else []))
+    from evonet.doctor.__main__ import main
+
+    return main(["--verify-gpu"] if verify_gpu else [])

@@ -1,13 +1,13 @@
-"""The doctor: looks at an installation, tests it, and says what would repair it.
+"""The doctor: examines an installation, tests it, and reports how to fix it.
 
     python -m evonet.doctor
     python -m evonet.doctor --verify-gpu
 
-findings     what is found, and how it is shown
+findings     what was found, and how it is printed
 machine      Python, compiled extension, driver, CuPy, NVRTC, GPUs
-self_test    a second of comparing and measuring
-comparisons  all that must have equal bits on a GPU and on the processor
-verify       all of them, and throughput
+self_test    a comparison and a measurement of about a second
+comparisons  all computations that must have equal bits on a GPU and on the processor
+verify       all comparisons, and throughput
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["Finding", "Report", "examine"]
 
 
 def examine(verify_gpu: bool = False) -> Iterator[Finding]:
-    """Looks at everything, and gives each finding as soon as it is made.
+    """Examines everything, and yields each finding as soon as it is made.
 
     Args:
         verify_gpu: Whether to compare GPU and processor thoroughly, which takes about a minute.

@@ -1,4 +1,4 @@
-"""`python -m evonet.doctor`: prints the findings; the exit code is 1 if something is at fault."""
+"""`python -m evonet.doctor`: prints the findings; the exit code is 1 if there is a fault."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from evonet.doctor import Report, examine
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Prints what is found, line by line.
+    """Prints each finding.
 
     Returns:
         The exit code.
     """
     parser = argparse.ArgumentParser(
         prog="python -m evonet.doctor",
-        description="Looks at this installation of evonet and says what would repair it.",
+        description="Examines this installation of evonet and reports how to fix it.",
     )
     parser.add_argument(
         "--verify-gpu",
         action="store_true",
-        help="compare GPU and processor bit by bit and measure both; paste the report when you "
+        help="compare GPU and processor bit by bit and measure both; include the output when you "
         "report a problem",
     )
     options = parser.parse_args(arguments)

@@ -1,4 +1,4 @@
-"""What the doctor finds: one line each, and under it the line that repairs it."""
+"""What the doctor finds: one line each, and below it the fix."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ _MARKS = {"ok": "ok", "absent": "--", "fault": "!!"}
 
 @dataclasses.dataclass(frozen=True)
 class Finding:
-    """One thing that was looked at.
+    """One thing that was examined.
 
     Attributes:
-        name: What it is.
-        state: "absent" is something that evonet does without.
-        found: What there is.
-        fix: What to do about it, or "".
+        name: Its name.
+        state: "absent" is something optional that is missing.
+        found: A description.
+        fix: How to fix it, or "".
     """
 
     name: str
@@ -41,7 +41,7 @@ class Report:
 
     @property
     def is_healthy(self) -> bool:
-        """Whether nothing is at fault; what is absent is none."""
+        """Whether nothing is at fault; missing options are no fault."""
         return all(finding.state != "fault" for finding in self.findings)
 
     def __str__(self) -> str:

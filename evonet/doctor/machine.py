@@ -1,4 +1,4 @@
-"""Looks at the machine: Python, the compiled extension, the driver, CuPy, NVRTC, the GPUs."""
+"""Examines the machine: Python, the compiled extension, the driver, CuPy, NVRTC, the GPUs."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ def look_at_python() -> Iterator[Finding]:
 
 
 def look_at_extension() -> Iterator[Finding]:
-    """The compiled extension, and what the processor can do."""
+    """The compiled extension, and the processor's instruction sets."""
     from evonet.backends.cpu import CpuBackend
     from evonet.installation import load_native
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # it would say what is said here
+        warnings.simplefilter("ignore")  # it would repeat this finding
         try:
             native = load_native()
         except (BackendError, ImportError) as error:
@@ -63,7 +63,7 @@ def look_at_extension() -> Iterator[Finding]:
 
 
 def look_at_cuda() -> Iterator[Finding]:
-    """The driver, CuPy, NVRTC and every GPU; nothing of it is a must."""
+    """The driver, CuPy, NVRTC and every GPU; all of it is optional."""
     driver = survey.driver_version()
     if driver:
         yield Finding("driver", "ok", f"runs CUDA up to {driver // 1000}.{driver % 1000 // 10}")
@@ -132,7 +132,7 @@ def _look_at_cache() -> Finding:
             pass
     except OSError as error:
         fix = "set EVONET_CACHE to a folder that can be written"
-        return Finding("cache", "fault", f"compiled kernels cannot be kept: {error}", fix)
+        return Finding("cache", "fault", f"compiled kernels cannot be stored: {error}", fix)
     count = len(list(folder.glob("*.cubin")))
     return Finding("cache", "ok", f"{count} compiled kernels in {folder}")
 

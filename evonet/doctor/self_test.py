@@ -1,4 +1,4 @@
-"""A self-test of about a second: do the backends that work here agree, and how fast are they?"""
+"""A self-test of about a second: compares and measures the backends that work here."""
 
 from __future__ import annotations
 
@@ -36,7 +36,9 @@ def look_at_results() -> Iterator[Finding]:
     expected = evonet.compile(population, backend="reference")(x)
     backends = _backends()
     if not backends:
-        yield Finding("self-test", "absent", "only the reference is here, nothing to compare")
+        yield Finding(
+            "self-test", "absent", "only the reference works here: nothing to compare"
+        )
     for backend in backends:
         try:
             found = evonet.compile(population, backend=backend)(x)

@@ -1,4 +1,4 @@
-"""The thorough look at the GPUs: every comparison, then throughput beside the processor's."""
+"""A thorough check of the GPUs: every comparison, then throughput beside the processor's."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from evonet.errors import DeviceError, EvonetError
 
 @dataclasses.dataclass(frozen=True)
 class Load:
-    """Something to measure: P genomes of some size on B samples."""
+    """A measurement: P genomes of some size on B samples."""
 
     num_genomes: int
     num_nodes: int
@@ -27,15 +27,12 @@ class Load:
     num_samples: int
 
     def __str__(self) -> str:
-        return (
-            f"{self.num_genomes} genomes, {self.num_nodes} nodes, {self.num_connections} links, "
-            f"{self.num_samples} samples"
-        )
+        return f"{_describe(self)}, {self.num_samples} samples"
 
 
 @dataclasses.dataclass(frozen=True)
 class Play:
-    """Something to measure: P genomes of some size that play episodes of equal length."""
+    """A measurement: P genomes of some size that play episodes of equal length."""
 
     num_genomes: int
     num_nodes: int
@@ -44,10 +41,23 @@ class Play:
     max_steps: int = 200
 
     def __str__(self) -> str:
-        return (
-            f"{self.num_genomes} genomes, {self.num_nodes} nodes, {self.num_connections} links, "
-            f"{self.num_episodes} episodes of {self.max_steps} steps"
-        )
+        return f"{_describe(self)}, {self.num_episodes} episodes of {self.max_steps} steps"
+
+
+def _describe(load: Load | Play) -> str:
+    return f"{load.num_genomes} genomes, {load.num_nodes} nodes, {load.num_connections} links"
+
+
+def _population(load: Load | Play, num_inputs: int, num_outputs: int) -> evonet.Population:
+    return evonet.Population.random(
+        load.num_genomes,
+        num_inputs,
+        num_outputs,
+        num_nodes=load.num_nodes,
+        num_connections=load.num_connections,
+        activations=("tanh",),
+        seed=1,
+    )
 
 
 _BACKENDS: tuple[Literal["cpu", "cuda"], ...] = ("cpu", "cuda")
@@ -66,11 +76,11 @@ LOADS: Final = (
 
 
 def verify(loads: tuple[Load | Play, ...] = LOADS, seconds: float = 0.5) -> Iterator[Finding]:
-    """Runs every comparison, then measures.
+    """Runs every comparison, then measures throughput.
 
     Args:
-        loads: What to measure.
-        seconds: How long to measure each, at least.
+        loads: The measurements.
+        seconds: The least time of each.
     """
     try:
         survey.usable_devices()
@@ -101,15 +111,7 @@ def verify(loads: tuple[Load | Play, ...] = LOADS, seconds: float = 0.5) -> Iter
 
 
 def _measure(load: Load, seconds: float) -> str:
-    population = evonet.Population.random(
-        load.num_genomes,
-        8,
-        4,
-        num_nodes=load.num_nodes,
-        num_connections=load.num_connections,
-        activations=("tanh",),
-        seed=1,
-    )
+    population = _population(load, 8, 4)
     x = np.random.default_rng(1).normal(size=(load.num_samples, 8)).astype(np.float32)
     cpu = evonet.compile(population, backend="cpu")
     work = cpu.schedule.num_edges * load.num_samples
@@ -126,24 +128,14 @@ def _measure(load: Load, seconds: float) -> str:
 
 
 def _measure_play(play: Play, seconds: float) -> str:
-    population = evonet.Population.random(
-        play.num_genomes,
-        3,
-        1,
-        num_nodes=play.num_nodes,
-        num_connections=play.num_connections,
-        activations=("tanh",),
-        seed=1,
-    )
+    population = _population(play, 3, 1)
     lines = [f"{play}: M steps/s"]
     for backend in _BACKENDS:
         network = evonet.compile(population, backend=backend)
 
         def call(network: evonet.Network = network) -> object:
-            episodes, most = play.num_episodes, play.max_steps
-            return network.rollout(
-                "pendulum", episodes=episodes, max_steps=most
-            )  # never ends early
+            # Pendulum never ends early.
+            return network.rollout("pendulum", episodes=play.num_episodes, max_steps=play.max_steps)
 
         rate = play.num_genomes * play.num_episodes * play.max_steps
         lines.append(f"{rate / _seconds_per_call(call, seconds) / 1e6:10.3f}  {backend}")

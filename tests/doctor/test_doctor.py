@@ -15,7 +15,7 @@ from evonet.backends.cuda import survey
 from evonet.backends.cuda.device import Device
 from evonet.doctor import Finding, Report, machine, self_test, verify
 from evonet.doctor.__main__ import main
-from evonet.doctor.comparisons import COMPARISONS, Comparison, compare
+from evonet.doctor.comparisons import COMPARISONS, BitComparison, compare
 from tests.cupy_stand_in import Machine
 
 Lend = Callable[..., Machine]
@@ -179,7 +179,7 @@ def test_a_cache_that_cannot_be_written_is_a_fault(
 
 @pytest.mark.parametrize("comparison", COMPARISONS, ids=lambda comparison: comparison.name)
 def test_an_imaginary_gpu_has_the_bits_of_the_processor(
-    comparison: Comparison, imaginary_gpus: Lend
+    comparison: BitComparison, imaginary_gpus: Lend
 ) -> None:
     imagined = imaginary_gpus(num_devices=2)
     total, mismatches = comparison.run()
@@ -250,7 +250,7 @@ def test_a_single_wrong_bit_is_found(
     assert "fix: report it, with this text" in said
 
 
-def test_comparing_tells_what_differs() -> None:
+def test_comparing_reports_what_differs() -> None:
     ones = np.ones((2, 3), np.float32)
     assert compare("x", ones, ones) is None
     assert "float32 [2, 3] instead of float32 [3, 2]" in str(compare("x", ones, ones.T))

@@ -12,13 +12,13 @@ import pytest
 
 import evonet
 from evonet.backends.cuda.survey import usable_devices
-from evonet.doctor.comparisons import COMPARISONS, Comparison
+from evonet.doctor.comparisons import COMPARISONS, BitComparison
 
 pytestmark = pytest.mark.gpu
 
 
 @pytest.mark.parametrize("comparison", COMPARISONS, ids=lambda comparison: comparison.name)
-def test_a_gpu_has_the_bits_of_the_processor(comparison: Comparison) -> None:
+def test_a_gpu_has_the_bits_of_the_processor(comparison: BitComparison) -> None:
     total, mismatches = comparison.run()
     assert total > 0
     assert mismatches == []
