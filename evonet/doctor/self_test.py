@@ -36,9 +36,7 @@ def look_at_results() -> Iterator[Finding]:
     expected = evonet.compile(population, backend="reference")(x)
     backends = _backends()
     if not backends:
-        yield Finding(
-            "self-test", "absent", "only the reference works here: nothing to compare"
-        )
+        yield Finding("self-test", "absent", "only the reference works here: nothing to compare")
     for backend in backends:
         try:
             found = evonet.compile(population, backend=backend)(x)

@@ -19,18 +19,18 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from evonet.files.atomic import open_atomic
-from evonet.runs.champion_fields import FORMAT, VERSION, Scalar, check_fields
 from evonet.config import Config
+from evonet.definitions.dynamics import Dynamics
 from evonet.errors import EvonetError, FileFormatError, OptionError
 from evonet.evolution.state import Best
+from evonet.files.atomic import open_atomic
 from evonet.functions.registry import adopted
 from evonet.genes.arrays import RealType
-from evonet.definitions.dynamics import Dynamics
+from evonet.genes.file import pack_functions
+from evonet.genes.population import Population
 from evonet.network import Network
 from evonet.network import compile as compile_network
-from evonet.genes.population import Population
-from evonet.genes.file import pack_functions
+from evonet.runs.champion_fields import FORMAT, VERSION, Scalar, check_fields
 from evonet.schedule.schedule import FEEDFORWARD
 
 Document: TypeAlias = dict[str, Any]

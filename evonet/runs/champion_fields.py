@@ -6,11 +6,11 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeAlias
 
-from evonet.messages import show
+from evonet.definitions.dynamics import KIND_NAMES, MOST_STEPS, PROPAGATIONS
 from evonet.errors import FileFormatError
 from evonet.functions.registry import is_texts
 from evonet.genes.arrays import LARGEST_KEY, MOST_PINS
-from evonet.definitions.dynamics import KIND_NAMES, MOST_STEPS, PROPAGATIONS
+from evonet.messages import show
 
 FORMAT: Final = "evonet.champion"
 VERSION: Final = 1

@@ -9,11 +9,11 @@ import math
 from collections.abc import Mapping
 from typing import Final
 
-from evonet.runs.champion_fields import Scalar
-from evonet.messages import printable
 from evonet.definitions.dynamics import Dynamics
-from evonet.network import compile as compile_network
 from evonet.genes.population import Population
+from evonet.messages import printable
+from evonet.network import compile as compile_network
+from evonet.runs.champion_fields import Scalar
 from evonet.tasks.base import Task
 
 # Longer names would leave no room for the network.

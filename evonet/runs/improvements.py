@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from evonet.errors import FileFormatError
-from evonet.files.generation_lines import GenerationLines
 from evonet.evolution.hooks import Callback, Result, Run
 from evonet.evolution.record import GenerationRecord
+from evonet.files.generation_lines import GenerationLines
 from evonet.genes.genome import Genome
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
-from evonet.evolution.checkpoint import list_checkpoints
 from evonet.config import Config
 from evonet.evolution.algorithm import Algorithm
 from evonet.evolution.callbacks import CheckpointSaver, MetricsWriter
+from evonet.evolution.checkpoint import list_checkpoints
 from evonet.evolution.hooks import Callback, CallbackLike, Result
-from evonet.runs.loop import evolve
 from evonet.runs.folder import RunFolder
 from evonet.runs.improvements import ImprovementWriter
+from evonet.runs.loop import evolve
 from evonet.runs.writers import ChampionWriter, ConfigWriter
 from evonet.tasks.base import Task
 

@@ -6,11 +6,11 @@ import math
 import os
 import time
 
+from evonet.evolution.hooks import Callback, Result, Run
+from evonet.evolution.record import GenerationRecord
+from evonet.evolution.state import Best
 from evonet.files.atomic import open_atomic
 from evonet.runs.champion import save_champion
-from evonet.evolution.hooks import Callback, Result, Run
-from evonet.evolution.state import Best
-from evonet.evolution.record import GenerationRecord
 from evonet.runs.champion_notes import note_champion
 
 
@@ -64,8 +64,6 @@ class ChampionWriter(Callback):
         if best is None or best is self._written:
             return
         config = algorithm.config
-        notes = note_champion(
-            self._run.task, config.task.get("name"), best.genome, config.dynamics
-        )
+        notes = note_champion(self._run.task, config.task.get("name"), best.genome, config.dynamics)
         save_champion(self._path, best, config, seed=algorithm.seed, metadata=notes)
         self._written, self._time = best, time.monotonic()

@@ -258,7 +258,8 @@ def test_a_changed_config_is_refused_and_the_changes_are_listed(tmp_path: Path) 
     )
     with pytest.raises(
         CheckpointError,
-        match=r"neat.pop_size = 12, now 20; speciation.target_num_species = not set, now 3\. Resume",
+        match=r"neat.pop_size = 12, now 20; speciation.target_num_species = not set, now 3\. "
+        "Resume",
     ):
         load_checkpoint(tmp_path, changed, algorithm=NEAT)
 
