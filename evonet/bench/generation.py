@@ -32,7 +32,7 @@ class EvonetRun:
     """evonet's loop, one generation per call, timed by phase.
 
     Attributes:
-        neat: The algorithm.
+        algorithm: The algorithm, NEAT.
         seconds: Time per phase, summed over all calls.
     """
 
@@ -47,18 +47,18 @@ class EvonetRun:
             threads: The number of threads.
             describe: Whether to describe every generation, as `evolve` does.
         """
-        self.neat = NEAT(config, seed=1, backend="cpu", threads=threads)
+        self.algorithm = NEAT(config, seed=1, backend="cpu", threads=threads)
         self.seconds = dict.fromkeys(("evaluate", "breed and speciate", "compile", "tell"), 0.0)
         if describe:
             self.seconds["describe"] = 0.0
         self._task = task
-        self._start = self.neat.state
+        self._start = self.algorithm.state
 
     def warm_up(self, generations: int) -> None:
         """Evolves for a while, to where `replay` starts."""
         for _ in range(generations):
             self.generation()
-        self._start = self.neat.state
+        self._start = self.algorithm.state
 
     def replay(self, generations: int) -> int:
         """Evolves from where the warm-up ended, with the same results each time.
@@ -69,24 +69,24 @@ class EvonetRun:
         Returns:
             The number of genomes that were bred and evaluated.
         """
-        self.neat.state = self._start
+        self.algorithm.state = self._start
         for _ in range(generations):
             self.generation()
-        return generations * self.neat.config.neat.pop_size
+        return generations * self.algorithm.config.neat.pop_size
 
     def generation(self) -> None:
         """Asks, evaluates and tells once."""
         watch = Stopwatch(self.seconds)
-        population = self.neat.ask()
+        population = self.algorithm.ask()
         watch.lap("breed and speciate")
-        network = compile_network(population, backend="cpu", threads=self.neat.threads)
+        network = compile_network(population, backend="cpu", threads=self.algorithm.threads)
         watch.lap("compile")
-        fitness = self._task.evaluate(network, seed=self.neat.generation)
+        fitness = self._task.evaluate(network, seed=self.algorithm.generation)
         watch.lap("evaluate")
-        self.neat.tell(fitness)
+        self.algorithm.tell(fitness)
         watch.lap("tell")
         if "describe" in self.seconds:
-            describe_generation(self.neat, 0, NO_TIME)
+            describe_generation(self.algorithm, 0, NO_TIME)
             watch.lap("describe")
 
 
@@ -140,7 +140,7 @@ def _compare(name: str, options: BenchOptions) -> SpeedComparison:
         ini.write_text(text)
         ours = EvonetRun(Config.load(ini), task, options.threads)
         ours.warm_up(warm_up)
-        size = ours.neat.config.neat.pop_size
+        size = ours.algorithm.config.neat.pop_size
         contenders = [Contender("evonet", lambda: ours.replay(REPLAYED), parts=ours.seconds)]
         if options.peers.find("neat-python"):
             processes = 1 if name in LONG else options.threads
@@ -149,7 +149,7 @@ def _compare(name: str, options: BenchOptions) -> SpeedComparison:
             contenders.append(_tensorneat(size, options))
         rounds = min(LONG_ROUNDS, options.rounds) if name in LONG else options.rounds
         entries = take_turns(contenders, rounds, options.turn if options.quick else TURN_SECONDS)
-    population = ours.neat.ask()
+    population = ours.algorithm.ask()
     nodes, connections = population.sizes.mean(axis=0).tolist()
     schedule = build_schedule(population)
     return SpeedComparison(
