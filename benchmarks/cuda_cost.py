@@ -1,4 +1,4 @@
-"""Tables of what the CUDA kernels need: registers, instructions, and what a model makes of them.
+"""Prints what the CUDA kernels need: registers, instructions, and what a model expects of them.
 
     python -m benchmarks.cuda_cost [--write docs/gpu.md]
 

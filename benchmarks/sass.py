@@ -54,7 +54,7 @@ class Report:
     """What is known of a compiled kernel.
 
     Attributes:
-        registers: Of a thread.
+        registers: The registers of a thread.
         spills: Bytes of a thread that went to local memory.
         shared: Bytes of static shared memory of a block.
         code: All instructions.

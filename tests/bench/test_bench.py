@@ -159,7 +159,7 @@ def test_bends_are_where_the_slope_is_not_the_expected_one() -> None:
     assert growth.reasons() == ["Flatter where a call costs something."]
 
 
-def test_a_layered_population_is_as_deep_as_it_says() -> None:
+def test_a_layered_population_has_the_given_depth() -> None:
     for depth in (1, 3, 10):
         network = evonet.compile(layered_population(2, depth, 30), backend="cpu")
         assert network.schedule.num_levels.tolist() == [depth + 1] * 2
@@ -171,7 +171,7 @@ def test_a_layered_population_is_as_deep_as_it_says() -> None:
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
-    """A clock that only moves when it is told to."""
+    """A clock that moves only when a test advances it."""
     now = [0.0]
 
     def advance(seconds: float) -> None:
@@ -534,7 +534,7 @@ def nobody(monkeypatch: pytest.MonkeyPatch) -> Peers:
     return Peers()
 
 
-def test_a_missing_peer_gets_a_line_that_says_what_installs_it(nobody: Peers) -> None:
+def test_a_missing_peer_is_listed_with_the_command_that_installs_it(nobody: Peers) -> None:
     for peer in PEERS:
         assert nobody.find(peer.name) is None
         assert nobody.missing[peer.name] == f"{peer.name}: not installed: {peer.install}"

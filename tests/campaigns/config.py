@@ -349,7 +349,7 @@ def run(
     """Damages and loads files.
 
     Args:
-        files: How many.
+        files: The number of files.
         seed: Fixes all damage.
         folder: Where they are written.
 

@@ -20,7 +20,7 @@ from evonet.genes.rules import Rules, genome_rules
 from evonet.installation import require_native
 from evonet.tasks import xor
 
-# Children are their parents, unless a test says otherwise.
+# Children are their parents, unless a test changes that.
 QUIET: dict[str, object] = {
     "genome.conn_add_prob": 0.0,
     "genome.conn_delete_prob": 0.0,
@@ -98,7 +98,7 @@ def breed(
     generation: int = 1,
     engine: Engine | None = None,
 ) -> Population:
-    """Breeds and validates children; numbers go on from the largest of the parents."""
+    """Breeds and validates children; numbers continue from the largest of the parents."""
     children, _, _ = (engine or NativeEngine(2)).breed(
         parents,
         np.array(fitter, np.int64),
