@@ -22,7 +22,7 @@ PACKAGE = Path(__file__).parents[1] / "evonet"
 # A room may import rooms that stand before it; "evonet" itself is `evonet/__init__.py`, which names
 # everything that is public.
 ROOMS = (
-    *("errors", "messages", "installation", "numerics", "files", "definitions", "functions"),
+    *("messages", "errors", "installation", "numerics", "files", "definitions", "functions"),
     *("config", "genes", "schedule", "backends", "network"),
     *("decoders", "learning", "images", "evaluation", "tasks", "evaluators", "evolution", "runs"),
     *("evonet", "plugins", "export", "report", "bench", "doctor", "cli", "__main__"),
