@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from evonet.backends.cuda.forward import CudaForward
-from evonet.backends.cuda.steps import CudaSteps
-from evonet.backends.cuda.survey import usable_devices
+from evonet.backends.cuda.discovery import usable_devices
+from evonet.backends.cuda.run import CudaForward
+from evonet.backends.cuda.state import CudaSteps
 from evonet.schedule.schedule import build_schedule
 
 if TYPE_CHECKING:
