@@ -131,6 +131,7 @@ class CudaForward(DeviceForward):
         return rollout
 
     def _forward(self, x: Any, y: Any) -> None:
+        """Writes all outputs to y [P, B, O], on the host or on the first GPU."""
         if y.size:
             check_process(self._process)
             samples = self._contiguous(x)

@@ -13,7 +13,7 @@ from evonet.errors import DeviceMemoryError
 from evonet.schedule.cells import first_state
 
 if TYPE_CHECKING:
-    from evonet.backends.cuda.device import Device, DeviceArray
+    from evonet.backends.cuda.device import Device
 
 
 class DeviceState:
@@ -71,20 +71,6 @@ class CudaSteps(CudaForward):
         states = self._states()
         return int(states[0].shape[-1]) if states else None
 
-    def __call__(self, x: Any) -> npt.NDArray[Any]:
-        """Computes [P, B, O] and copies it to the host."""
-        self._start(x.shape[-2])
-        y = super().__call__(x)
-        self._swap()
-        return y
-
-    def on_device(self, x: Any) -> DeviceArray:
-        """Computes [P, B, O] and leaves it on the first GPU."""
-        self._start(x.shape[-2])
-        y = super().on_device(x)
-        self._swap()
-        return y
-
     def reset(self) -> None:
         """Discards the state, and frees its memory."""
         for shard in self._shards:
@@ -107,13 +93,12 @@ class CudaSteps(CudaForward):
         for shard, written in zip(self._shards, states, strict=True):
             shard.state = written
 
-    def _states(self) -> list[DeviceState]:
-        return [shard.state for shard in self._shards if shard.state is not None]
-
-    def _start(self, num_samples: int) -> None:
+    def _forward(self, x: Any, y: Any) -> None:
         if not self._states():
-            self.write(first_state(self._schedule, num_samples))
-
-    def _swap(self) -> None:
+            self.write(first_state(self._schedule, x.shape[-2]))
+        super()._forward(x, y)
         for state in self._states():
             state.swap()
+
+    def _states(self) -> list[DeviceState]:
+        return [shard.state for shard in self._shards if shard.state is not None]
