@@ -46,9 +46,7 @@ class Chunks:
     least as many rows (samples or episodes) as when memory ran short.
     """
 
-    def __init__(self, free: Callable[[], None]) -> None:
-        """Takes a function that frees what can be uploaded again."""
-        self._free = free
+    def __init__(self) -> None:
         self._size = 0
         self._short_from = 0  # rows; 0 if memory never ran short
 
@@ -63,6 +61,7 @@ class Chunks:
         size: int,
         num_rows: int,
         work: Callable[[int, int], None],
+        free: Callable[[], None],
         advice: Callable[[int], str],
     ) -> None:
         """Runs all of [begin, end).
@@ -73,6 +72,7 @@ class Chunks:
             size: Genomes of the first chunk.
             num_rows: Samples or episodes of each genome.
             work: Runs a chunk; one that ran out of memory is run again, in smaller ones.
+            free: Frees what can be uploaded again.
             advice: What to suggest if a single genome does not fit, given which.
 
         Raises:
@@ -87,7 +87,7 @@ class Chunks:
                 continue
             size = (last - begin + 1) // 2
             self._size, self._short_from = size, max(1, num_rows)
-            self._free()
+            free()
             if last - begin == 1 and is_last_try:
                 raise DeviceMemoryError(f"{fault} {advice(begin)}")
             is_last_try = last - begin == 1  # now that everything is freed
@@ -119,7 +119,7 @@ class Shard:
         self._schedule = schedule
         self._mapping = mapping
         self._uploaded: dict[str, DeviceArray] | None = None  # all genomes, if they fit
-        self._forward_chunks, self._rollout_chunks = Chunks(self.free), Chunks(self.free)
+        self._forward_chunks, self._rollout_chunks = Chunks(), Chunks()
         self._workloads: dict[tuple[int, int], Workload] = {}
         self._lock = threading.Lock()  # one call at a time
 
@@ -204,6 +204,7 @@ class Shard:
                 min(known or self._likely_chunk(row_nbytes), most_genomes(episodes)),
                 episodes.count,
                 lambda begin, end: self._play(episodes, genomes, mine[begin:end], rollout),
+                self.free,
                 lambda row: (
                     f"Genome {genomes[mine[row]]} alone does not fit with {episodes.count} "
                     "episodes: play fewer at a time, or free memory on that GPU."
@@ -226,6 +227,7 @@ class Shard:
                 self._forward_chunks.known(num_samples) or self._likely_chunk(row_nbytes),
                 num_samples,
                 work,
+                self.free,
                 lambda genome: (
                     f"Genome {genome} alone does not fit with {num_samples} samples: "
                     "pass fewer samples at a time, or free memory on that GPU."
