@@ -16,11 +16,10 @@ from typing import Any
 
 import evonet
 from benchmarks import sass
-from evonet.backends.cuda.compiler import nvrtc_version
+from evonet.backends.cuda.cost import Workload, resident_blocks
+from evonet.backends.cuda.device import DeviceLimits, nvrtc_version
 from evonet.backends.cuda.layout import packed_nbytes
 from evonet.backends.cuda.plan import LaunchPlan, option_sets, plan_forward
-from evonet.backends.cuda.price import resident_blocks
-from evonet.backends.cuda.workload import DeviceLimits, Workload
 from evonet.definitions.controls import CONTROLS
 from evonet.schedule.schedule import build_schedule
 
@@ -150,7 +149,7 @@ def rollout_table() -> Iterator[str]:
 
 
 def model_table() -> Iterator[str]:
-    yield "**A model, not a measurement**: what `evonet/backends/cuda/price.py` expects of float32"
+    yield "**A model, not a measurement**: what `evonet/backends/cuda/cost.py` expects of float32"
     yield "networks with sigmoid on two public cards, from the counts above, latencies and data"
     yield "sheets. Copies are those of the schedule to the GPU and of all outputs back."
     yield ""

@@ -14,6 +14,7 @@ import tempfile
 from pathlib import Path
 
 from evonet.backends.cuda import compiler
+from evonet.backends.cuda.device import compile_source
 from evonet.functions.registry import ACTIVATION_IDS
 
 # Products that an instruction adds up; a FFMA2 of newer architectures does two, and float64 adds
@@ -93,9 +94,8 @@ def activation_costs(arch: str, real: str) -> dict[str, float]:
         source = ACTIVATION_KERNEL.replace("NAME", name)
         headers = compiler.kernel_sources("forward_samples", {})
         del headers["cuda/forward_samples.cu"]
-        code, _ = disassemble(
-            compiler.compile_sources(source, name, headers, {"REAL": real}, arch).cubin
-        )
+        options = compiler.compile_options({"REAL": real}, arch)
+        code, _ = disassemble(compile_source(source, name, headers, options).cubin)
         costs[name] = next(i for i, one in enumerate(code) if opcode(one) == "EXIT") / 4
     return {name: cost - costs["identity"] + 2 for name, cost in costs.items()}
 

@@ -21,7 +21,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _has_gpu() -> bool:
-    from evonet.backends.cuda.survey import usable_devices
+    from evonet.backends.cuda.discovery import usable_devices
     from evonet.errors import DeviceError
 
     try:

@@ -576,7 +576,7 @@ def test_auto_is_the_compiled_backend_where_it_exists_and_no_gpu(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.delenv("EVONET_BACKEND")
-    monkeypatch.setattr("evonet.backends.cuda.survey.has_cupy", lambda: False)
+    monkeypatch.setattr("evonet.backends.cuda.discovery.has_cupy", lambda: False)
     assert small_network().backend == "cpu"
     assert resolve_backend("auto").name == "cpu"
     assert small_network(backend="reference").backend == "reference"

@@ -64,7 +64,7 @@ def resolve_backend(name: str) -> Backend:
 
 
 def _expects_gpu() -> bool:
-    from evonet.backends.cuda.survey import has_cupy, hidden_on_purpose
+    from evonet.backends.cuda.discovery import has_cupy, hidden_on_purpose
 
     return has_cupy() and not hidden_on_purpose()
 

@@ -14,7 +14,8 @@ from collections.abc import Iterator
 import numpy as np
 
 import evonet
-from evonet.backends.cuda import compiler, survey
+from evonet.backends.cuda import compiler, discovery
+from evonet.backends.cuda.device import cuda_versions, cupy_version, nvrtc_version
 from evonet.doctor.findings import Finding
 from evonet.errors import BackendError, CompileError, DeviceError, OptionError
 
@@ -64,7 +65,7 @@ def look_at_extension() -> Iterator[Finding]:
 
 def look_at_cuda() -> Iterator[Finding]:
     """The driver, CuPy, NVRTC and every GPU; all of it is optional."""
-    driver = survey.driver_version()
+    driver = discovery.driver_version()
     if driver:
         yield Finding("driver", "ok", f"runs CUDA up to {driver // 1000}.{driver % 1000 // 10}")
     else:
@@ -74,8 +75,8 @@ def look_at_cuda() -> Iterator[Finding]:
             "no NVIDIA driver",
             "only for GPUs: install NVIDIA's driver 580 or newer, and reboot",
         )
-    if not survey.has_cupy():
-        fix = f"only for GPUs: {survey.install_command(driver)}"
+    if not discovery.has_cupy():
+        fix = f"only for GPUs: {discovery.install_command(driver)}"
         yield Finding("CuPy", "absent", "not installed", fix)
         return
     yield from _look_at_cupy(driver)
@@ -84,20 +85,20 @@ def look_at_cuda() -> Iterator[Finding]:
 def _look_at_cupy(driver: int) -> Iterator[Finding]:
     packages = _installed(_CUPY_PACKAGES)
     try:
-        cupy = survey.import_cupy()
+        discovery.check_cupy()
     except DeviceError as error:
         yield Finding("CuPy", "fault", str(error))
         return
-    version = f"{cupy.__version__} for CUDA {cupy.cuda.runtime.runtimeGetVersion() // 1000}"
+    version = f"{cupy_version()} for CUDA {cuda_versions()[1] // 1000}"
     if len(packages) > 1:
-        fix = f"pip uninstall {' '.join(packages)}, then {survey.install_command(driver)}"
+        fix = f"pip uninstall {' '.join(packages)}, then {discovery.install_command(driver)}"
         yield Finding("CuPy", "fault", f"{version}, installed {len(packages)} times", fix)
     else:
         yield Finding("CuPy", "ok", version)
     yield _look_at_nvrtc(driver)
     yield _look_at_cache()
     try:
-        devices = survey.list_devices(cupy)
+        devices = discovery.list_devices()
     except DeviceError as error:
         yield Finding("GPU", "absent" if driver == 0 else "fault", str(error))
         return
@@ -108,7 +109,7 @@ def _look_at_cupy(driver: int) -> Iterator[Finding]:
             f"{device.memory / 2**30:.1f} GiB"
         )
         try:
-            survey.try_device(device)
+            discovery.try_device(device)
             free = f"{device.free_memory() / 2**30:.1f} GiB free"
             yield Finding(f"GPU {device.index}", "ok", f"{text}, {free}; runs our kernels")
         except DeviceError as error:
@@ -120,8 +121,8 @@ def _look_at_nvrtc(driver: int) -> Finding:
         defines = {"SOURCE": "int", "REAL": "float"}
         compiler.compile_kernel("gather_samples", defines, "sm_75")
     except CompileError as error:
-        return Finding("NVRTC", "fault", str(error), survey.install_command(driver))
-    return Finding("NVRTC", "ok", f"{compiler.nvrtc_version()}, compiles our kernels")
+        return Finding("NVRTC", "fault", str(error), discovery.install_command(driver))
+    return Finding("NVRTC", "ok", f"{nvrtc_version()}, compiles our kernels")
 
 
 def _look_at_cache() -> Finding:

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 import evonet
-from evonet.backends.cuda import survey
+from evonet.backends.cuda import discovery
 from evonet.doctor.comparisons import compare
 from evonet.doctor.findings import Finding
 from evonet.errors import EvonetError
@@ -57,7 +57,7 @@ def _backends() -> list[Name]:
 
     found: list[Name] = [] if load_native() is None else ["cpu"]
     try:
-        survey.usable_devices()
+        discovery.usable_devices()
         found.append("cuda")
     except EvonetError:
         pass

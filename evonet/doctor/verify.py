@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 import numpy as np
 
 import evonet
-from evonet.backends.cuda import survey
+from evonet.backends.cuda import discovery
 from evonet.doctor.comparisons import COMPARISONS
 from evonet.doctor.findings import Finding
 from evonet.errors import DeviceError, EvonetError
@@ -83,7 +83,7 @@ def verify(loads: tuple[Load | Play, ...] = LOADS, seconds: float = 0.5) -> Iter
         seconds: The least time of each.
     """
     try:
-        survey.usable_devices()
+        discovery.usable_devices()
     except DeviceError as error:
         yield Finding("verify", "fault", str(error))
         return
@@ -143,11 +143,11 @@ def _measure_play(play: Play, seconds: float) -> str:
 
 
 def _to_gpu(x: Any) -> Any:
-    return survey.usable_devices()[0].upload(x)
+    return discovery.usable_devices()[0].upload(x)
 
 
 def _wait(_: Any) -> None:
-    survey.usable_devices()[0].finish()
+    discovery.usable_devices()[0].finish()
 
 
 def _seconds_per_call(call: Callable[[], object], seconds: float) -> float:

@@ -1,4 +1,4 @@
-// cuda_cells.h: what nodes remember, as CUDA threads see it. Among the values of a genome with n
+// cells.h: what nodes remember, as CUDA threads see it. Among the values of a genome with n
 // nodes, the states of a node are n, 2 n, ... slots behind its own. The kind is chosen when a
 // kernel runs, not when it is compiled: a cell costs little beside the links of its node.
 #pragma once

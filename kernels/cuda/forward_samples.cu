@@ -2,13 +2,13 @@
 //
 // A warp shares one genome, so links broadcast and branches never diverge. Lane l has the samples
 // l, l + 32, ... of a tile of 32 VECTOR; its values lie as [slot][lane], so that one access of up
-// to 128 bits brings all its samples of a slot. Nodes and links stream through a small buffer.
+// to 128 bits brings all its samples of a slot. Nodes and links pass through a small buffer.
 //
 // REAL: float or double. VECTOR: samples per thread, at most 16 bytes of them. GLOBAL_VALUES:
 // values in global memory, for genomes too large for shared memory; warps then take teams in turn.
 // MEMORY: nodes remember; see forward_levels.cu.
 #include "cuda/cells.h"
-#include "cuda/stream.h"
+#include "cuda/unit_reader.h"
 
 using namespace evonet;
 
@@ -22,8 +22,8 @@ constexpr int kFloatBlocks = VECTOR == 4 ? 12 : 10;
 #endif
 constexpr int kLeastBlocks = MEMORY ? 5 : sizeof(REAL) == 8 || GLOBAL_VALUES ? 8 : kFloatBlocks;
 
-// What a warp needs only now and then. In shared memory it leaves registers to the loops.
-struct Errand {
+// What a warp works on. It is rarely read; in shared memory it leaves registers to the loops.
+struct Assignment {
   int genome, first_sample;
   unsigned end_unit;
 };
@@ -31,12 +31,12 @@ struct Errand {
 using Row = Samples<REAL, VECTOR>;
 constexpr int kRowBytes = 32 * sizeof(Row);
 
-__device__ __forceinline__ void store_outputs(const Errand& errand, int num_outputs,
+__device__ __forceinline__ void store_outputs(const Assignment& assignment, int num_outputs,
                                               int num_samples, const int* output_slot, REAL* y,
                                               char* first_slot) {
-  const int b = errand.first_sample + threadIdx.x % 32;
-  const int* slots = output_slot + (long long)errand.genome * num_outputs;
-  REAL* out = y + ((long long)errand.genome * num_samples + b) * num_outputs;
+  const int b = assignment.first_sample + threadIdx.x % 32;
+  const int* slots = output_slot + (long long)assignment.genome * num_outputs;
+  REAL* out = y + ((long long)assignment.genome * num_samples + b) * num_outputs;
   EVONET_KEEP_LOOP
   for (int o = 0; o < num_outputs; ++o, ++slots, ++out) {
     const int slot = *slots;
@@ -60,7 +60,7 @@ extern "C" __global__ void __launch_bounds__(kMostThreads, kLeastBlocks)
                     const REAL* __restrict__ state, REAL* __restrict__ next_state
 #endif
     ) {
-  __shared__ Errand errands[kMostThreads / 32];
+  __shared__ Assignment assignments[kMostThreads / 32];
   extern __shared__ uint4 dynamic_shared[];
   char* const shared = reinterpret_cast<char*>(dynamic_shared);
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
@@ -83,11 +83,11 @@ extern "C" __global__ void __launch_bounds__(kMostThreads, kLeastBlocks)
     const int genome = team / num_tiles;
     const int first_sample = (team - genome * num_tiles) * (32 * VECTOR);
     const int b = first_sample + lane;
-    if (lane == 0) errands[warp] = {genome, first_sample, unsigned(unit_start[genome + 1])};
+    if (lane == 0) assignments[warp] = {genome, first_sample, unsigned(unit_start[genome + 1])};
     __syncwarp();
 #if !MEMORY
-    UnitStream<REAL> stream(units, unsigned(unit_start[genome]), &errands[warp].end_unit, shared,
-                            chunk);
+    UnitReader<REAL> reader(units, unsigned(unit_start[genome]), &assignments[warp].end_unit,
+                            shared, chunk);
 #endif
 
     char* own = first_slot;
@@ -120,14 +120,14 @@ extern "C" __global__ void __launch_bounds__(kMostThreads, kLeastBlocks)
     }
     EVONET_KEEP_LOOP
     for (int turn = 0; turn < num_steps; ++turn) {
-      UnitStream<REAL> stream(units, unsigned(unit_start[genome]), &errands[warp].end_unit, shared,
-                              chunk);
+      UnitReader<REAL> reader(units, unsigned(unit_start[genome]), &assignments[warp].end_unit,
+                              shared, chunk);
       own = first_own;
 #endif
       bool more = unit_start[genome] < unit_start[genome + 1];
       for (; more; own += kRowBytes) {
-        const NodeHeader<REAL> node = stream.header();
-        evaluate_node<REAL, VECTOR>(node.genes(), stream, Column<REAL, VECTOR>{own, -kRowBytes});
+        const NodeHeader<REAL> node = reader.header();
+        evaluate_node<REAL, VECTOR>(node.genes(), reader, Column<REAL, VECTOR>{own, -kRowBytes});
         more = !node.is_last();
       }
 #if MEMORY
@@ -136,7 +136,7 @@ extern "C" __global__ void __launch_bounds__(kMostThreads, kLeastBlocks)
         const Column<REAL, VECTOR> column{first_own + (long long)node * kRowBytes, -kRowBytes};
         settle_node(memory, first_node + node, num_nodes, column);
       }
-      __syncwarp();  // before the next stream fills the chunk that lanes may still read
+      __syncwarp();  // before the next reader fills the chunk that lanes may still read
     }
     if (next_state != nullptr) {
       EVONET_KEEP_LOOP
@@ -148,7 +148,7 @@ extern "C" __global__ void __launch_bounds__(kMostThreads, kLeastBlocks)
     }
 #endif
 
-    store_outputs(errands[warp], num_outputs, num_samples, output_slot, y, first_slot);
+    store_outputs(assignments[warp], num_outputs, num_samples, output_slot, y, first_slot);
     __syncwarp();
   }
 }

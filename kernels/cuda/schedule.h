@@ -1,4 +1,4 @@
-// cuda_schedule.h: how CUDA threads read the units of a schedule, and where they keep values.
+// schedule.h: how CUDA threads read the units of a schedule, and where they keep values.
 #pragma once
 
 #include "cuda/schedule_units.h"
@@ -70,7 +70,7 @@ struct GlobalLinks {
 
 // The values that one thread sees from a node: those of its samples, for all slots up to the node's
 // own. Counting back from the node takes one instruction, whereas a slot counted from the first
-// needs two where compilers keep the begin of shared memory apart.
+// needs two where compilers keep the start of shared memory apart.
 template <class T, int N>
 struct Column {
 #if GLOBAL_VALUES

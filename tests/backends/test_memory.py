@@ -327,9 +327,9 @@ def test_an_episode_begins_without_the_memory_of_the_one_before() -> None:
 def test_several_gpus_remember_their_own_genomes(
     imaginary_gpus: Lend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from evonet.backends.cuda import shares
+    from evonet.backends.cuda import run
 
-    monkeypatch.setattr(shares, "LEAST_WORK", 50)
+    monkeypatch.setattr(run, "LEAST_WORK", 50)
     imaginary_gpus(num_devices=2)
     cpu = network(DYNAMICS[0], population(), backend="cpu")
     gpu = network(DYNAMICS[0], population(), backend="cuda")
@@ -360,7 +360,7 @@ def test_a_state_that_does_not_fit_is_an_error(imaginary_gpus: Lend) -> None:
     machine = imaginary_gpus()
     gpu = network(DYNAMICS[0], population(), backend="cuda")
     machine.fail_from = machine.num_allocations + 1
-    with pytest.raises(DeviceMemoryError, match="does not fit there twice: pass fewer samples"):
+    with pytest.raises(DeviceMemoryError, match="do not fit there twice: pass fewer samples"):
         gpu(samples(0, 6, 3))
     machine.fail_from = None
     expected = network(DYNAMICS[0], population(), backend="cpu")(samples(0, 6, 3))

@@ -24,7 +24,8 @@ import numpy as np
 
 from evonet import Population
 from evonet.backends.cpu import CpuBackend
-from evonet.backends.cuda.plan import Workload, candidate_plans, option_sets
+from evonet.backends.cuda.cost import Workload
+from evonet.backends.cuda.plan import candidate_plans, option_sets
 from evonet.definitions.dynamics import Dynamics
 from evonet.functions.registry import ACTIVATIONS, AGGREGATIONS, LOSSES
 from evonet.schedule.schedule import FEEDFORWARD, Schedule, build_schedule

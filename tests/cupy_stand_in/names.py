@@ -1,6 +1,6 @@
 """Names of CuPy: those that evonet uses, those that the stand-in offers, those that exist.
 
-    python -m cupy_stand_in.names     # in tests/, where CuPy is installed: records names.txt
+    python -m tests.cupy_stand_in.names     # where CuPy is installed: records names.txt
 
 A name is a path of attributes from the package, "cupy.cuda.runtime.memcpyPeer". Methods of arrays
 and keys of the properties of a GPU are names too, "cupy.ndarray.get" and
@@ -29,6 +29,7 @@ ROOTS = {
     "cp": "cupy",
     "cupy": "cupy",
     "self._cp": "cupy",
+    "_import_cupy()": "cupy",
     "runtime": "cupy.cuda.runtime",
     "nvrtc": "cupy.cuda.nvrtc",
     "array": "cupy.ndarray",
@@ -39,14 +40,15 @@ ROOTS = {
     "self._cp.get_default_memory_pool()": "cupy.cuda.MemoryPool",
     "self._cp.cuda.get_current_stream()": "cupy.cuda.Stream",
 }
+PACKAGES = ("cupy", "cupyx", "cupy_backends")  # they import each other late
+ARRAY_ONLY = (".device.id", ".data.ptr")  # what only arrays of CuPy have; the rest is NumPy's too
 FOUND = "found"  # the properties of a GPU
 
 
 def used_by_the_package() -> set[str]:
-    """All names of CuPy in evonet.backends.cuda."""
+    """All names of CuPy in evonet.backends.cuda.device, the only module that has any."""
     (folder,) = map(Path, cuda.__path__)
-    seam = [folder / f"{name}.py" for name in ("device", "survey", "compiler")]
-    return set().union(*(used_in(path.read_text()) for path in seam))
+    return used_in((folder / "device.py").read_text())
 
 
 def used_in(text: str) -> set[str]:
@@ -63,6 +65,28 @@ def used_in(text: str) -> set[str]:
         elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("cupy"):
             names |= {f"{node.module}.{alias.name}" for alias in node.names}
     return names - {""}
+
+
+def touched_in(text: str) -> list[str]:
+    """Everything of CuPy that a source text imports or uses, with its line."""
+    found = []
+    for node in ast.walk(ast.parse(text)):
+        match node:
+            case ast.Import(names=aliases):
+                names = [alias.name for alias in aliases]
+            case ast.ImportFrom(module=str(module)):
+                names = [module]
+            case ast.Call(func=function, args=[ast.Constant(value=str(module)), *_]):
+                called = ast.unparse(function).split(".")[-1]
+                names = [module] if called in ("import_module", "__import__") else []
+            case ast.Name(id=name) | ast.arg(arg=name) | ast.Attribute(attr=name):
+                names = ["cupy"] if name in ("cp", "_cp", "cupy") else []
+            case _:
+                names = []
+        is_array = ast.unparse(node).endswith(ARRAY_ONLY) if isinstance(node, ast.Attribute) else 0
+        if is_array or any(name.split(".")[0] in PACKAGES for name in names):
+            found.append(f"{node.lineno}: {ast.unparse(node)}")
+    return found
 
 
 def _resolve(node: ast.Attribute) -> str:

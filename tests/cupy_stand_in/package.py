@@ -16,9 +16,8 @@ from . import errors
 from .array import DLPACK_CUDA, Array
 from .machine import Machine
 from .module import SHARED_OPTIN, RawModule
+from .names import PACKAGES
 from .nvrtc import Nvrtc
-
-REAL_PACKAGES = ("cupy", "cupyx", "cupy_backends")  # they import each other late
 
 
 def install(monkeypatch: pytest.MonkeyPatch, cache: Path, **options: Any) -> Machine:
@@ -30,20 +29,16 @@ def install(monkeypatch: pytest.MonkeyPatch, cache: Path, **options: Any) -> Mac
         **options: Of the `Machine`.
     """
     from evonet import backends
-    from evonet.backends.cuda import compiler, survey
+    from evonet.backends.cuda import discovery
 
     machine = Machine(**options)
-    for name in [name for name in sys.modules if name.split(".")[0] in REAL_PACKAGES]:
+    for name in [name for name in sys.modules if name.split(".")[0] in PACKAGES]:
         monkeypatch.delitem(sys.modules, name)
     for name, module in make_package(machine).items():
         monkeypatch.setitem(sys.modules, name, module)
-    monkeypatch.setattr(survey, "has_cupy", lambda: True)
-    monkeypatch.setattr(survey, "driver_version", lambda: machine.driver)
-    for home, name in (
-        (survey, "_survey"),
-        (compiler, "nvrtc_version"),
-        (backends, "_warn_once"),
-    ):
+    monkeypatch.setattr(discovery, "has_cupy", lambda: True)
+    monkeypatch.setattr(discovery, "driver_version", lambda: machine.driver)
+    for home, name in ((discovery, "_search"), (backends, "_warn_once")):
         monkeypatch.setattr(home, name, functools.cache(getattr(home, name).__wrapped__))
     monkeypatch.setenv("EVONET_CACHE", str(cache))
     monkeypatch.delenv("EVONET_BACKEND", raising=False)

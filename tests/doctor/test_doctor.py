@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evonet.backends.cuda import survey
+from evonet.backends.cuda import discovery
 from evonet.backends.cuda.device import Device
 from evonet.doctor import Finding, Report, machine, self_test, verify
 from evonet.doctor.__main__ import main
@@ -27,9 +27,9 @@ def be_quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def no_cupy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(survey, "has_cupy", lambda: False)
-    monkeypatch.setattr(survey, "driver_version", lambda: 0)
-    monkeypatch.setattr(survey, "_survey", lambda: (os.getpid(), "CuPy is not installed."))
+    monkeypatch.setattr(discovery, "has_cupy", lambda: False)
+    monkeypatch.setattr(discovery, "driver_version", lambda: 0)
+    monkeypatch.setattr(discovery, "_search", lambda: (os.getpid(), "CuPy is not installed."))
 
 
 def find(findings: Any, name: str) -> Finding:
@@ -233,7 +233,7 @@ def test_a_single_wrong_bit_is_found(
     imaginary_gpus: Lend, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     imaginary_gpus()
-    survey.usable_devices()
+    discovery.usable_devices()
     honest = Device.download
 
     def flip(device: Device, array: Any, out: Any) -> None:

@@ -299,7 +299,7 @@ def test_networks_with_memory_have_equal_bits(kind: Any) -> None:
     assert same(found, wanted)
 
 
-def test_the_whole_gpu_backend_knows_functions_of_ones_own(
+def test_the_whole_gpu_backend_knows_custom_functions(
     imaginary_gpus: Callable[..., Any],
 ) -> None:
     evonet.register_activation("swish", SWISH)
@@ -317,14 +317,14 @@ def test_the_whole_gpu_backend_knows_functions_of_ones_own(
 
 
 def test_functions_that_come_and_go_do_not_compile_kernels_anew() -> None:
-    from evonet.backends.cuda.custom_functions import functions_of
+    from evonet.backends.cuda.compiler import custom_functions
 
     for name in ("a1", "a2", "a3"):
         evonet.register_activation(name, f"x * {name[1]} + 99")
     ids = {name: f"a{activation_id(name)}" for name in ("a1", "a2", "a3")}
 
     def used(*names: str) -> str:
-        return functions_of(build_schedule(mixed(activations=names, aggregations=("sum",))))
+        return custom_functions(build_schedule(mixed(activations=names, aggregations=("sum",))))
 
     assert used("tanh") == ""
     assert used("a1", "a2") == f"{ids['a1']}_{ids['a2']}"

@@ -12,19 +12,17 @@ import numpy as np
 
 from evonet import Population
 from evonet.backends.base import Episodes, Rollout
-from evonet.backends.cuda.arguments import (
-    forward_arguments,
-    loss_arguments,
-    memory_arguments,
-    rollout_arguments,
-)
-from evonet.backends.cuda.compiler import kernel_sources
-from evonet.backends.cuda.custom_functions import MACRO
+from evonet.backends.cuda.arguments import forward_arguments, loss_arguments, rollout_arguments
+from evonet.backends.cuda.compiler import FUNCTIONS_MACRO, kernel_sources
+from evonet.backends.cuda.cost import RolloutWorkload, Workload
+from evonet.backends.cuda.device import DeviceLimits
 from evonet.backends.cuda.layout import pack_schedule
-from evonet.backends.cuda.plan import DeviceLimits, LaunchPlan, Workload, plan_forward, plan_loss
-from evonet.backends.cuda.remembered import step_arguments
-from evonet.backends.cuda.rollout import players_of
-from evonet.backends.cuda.rollout_plan import plan_rollout
+from evonet.backends.cuda.plan import (
+    LaunchPlan,
+    plan_forward,
+    plan_loss,
+    plan_rollout,
+)
 from evonet.installation import resource_folder
 from evonet.schedule.schedule import Schedule, build_schedule
 from tests import simt
@@ -47,7 +45,7 @@ def compiled(
 ) -> simt.Module:
     """Compiles one of the product's kernels for the runner."""
     kernels = resource_folder("kernels")
-    if MACRO in dict(defines):
+    if FUNCTIONS_MACRO in dict(defines):
         return compiled_with(kernel, defines, mode)
     return simt.compile(
         kernels / "cuda" / f"{kernel}.cu",
@@ -60,7 +58,7 @@ def compiled(
 def compiled_with(
     kernel: str, defines: tuple[tuple[str, int | str], ...], mode: str
 ) -> simt.Module:
-    """Compiles a kernel that knows functions of one's own."""
+    """Compiles a kernel that knows custom functions."""
     with tempfile.TemporaryDirectory() as folder:
         for name, text in kernel_sources(kernel, dict(defines)).items():
             path = Path(folder) / name
@@ -94,12 +92,12 @@ def run_plan(
     arguments = forward_arguments(
         plan,
         work,
+        schedule,
         arrays,
         np.ascontiguousarray(x),
         y,
         scratch if plan.scratch_nbytes else None,
     )
-    arguments += step_arguments(plan, schedule, arrays, None, 0)
     kernel(plan.grid, plan.block, arguments, shared_mem=plan.shared_mem, **launch)
     return y
 
@@ -127,8 +125,9 @@ def run_forward(
     """
     end = schedule.num_genomes if end is None else end
     work = Workload.of(schedule, begin, end, x.shape[-2], x.ndim == 2)
-    if work.is_empty:
-        return np.zeros((work.num_genomes, work.num_samples, work.num_outputs), schedule.dtype)
+    shape = work.num_genomes, work.num_samples, work.num_outputs
+    if 0 in shape:
+        return np.zeros(shape, schedule.dtype)
     plan = plan_forward(work, limits, mapping)  # type: ignore[arg-type]
     return run_plan(schedule, x, plan, work, begin, end, **options)
 
@@ -144,10 +143,10 @@ def run_loss(
         num_outputs=y.shape[2],
         dtype=y.dtype,
     )
-    plan = plan_loss(work, SMALL, loss)
+    plan = plan_loss(work, loss)
     losses = np.full((y.shape[0], 2), 123, y.dtype)
     kernel = compiled(plan.kernel, tuple(plan.defines.items()), mode).get_function(plan.kernel)
-    kernel(plan.grid, plan.block, loss_arguments(plan, work, y, targets, losses), **launch)
+    kernel(plan.grid, plan.block, loss_arguments(work, y, targets, losses), **launch)
     return losses
 
 
@@ -174,7 +173,7 @@ def run_rollout(
     """
     chosen = np.asarray(genomes, np.int64)
     dtype = schedule.dtype
-    plan = plan_rollout(players_of(schedule, episodes, chosen), limits)
+    plan = plan_rollout(RolloutWorkload.of(schedule, episodes, chosen), limits)
     shape = len(chosen), episodes.count
     found = Rollout(np.full(shape, 123, dtype), np.full(shape, 321, np.int32))
     scratch = np.full(plan.scratch_nbytes // dtype.itemsize, 456, dtype)
@@ -184,12 +183,11 @@ def run_rollout(
     arguments = rollout_arguments(
         plan,
         episodes,
+        schedule,
         arrays,
         (chosen - begin).astype(np.int32),
         *found,
         scratch if plan.scratch_nbytes else None,
     )
-    if schedule.dynamics.has_memory:
-        arguments += (arrays["node_start"], *memory_arguments(schedule, arrays))
     kernel(plan.grid, plan.block, arguments, shared_mem=plan.shared_mem, **launch)
     return found

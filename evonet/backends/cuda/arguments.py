@@ -7,33 +7,47 @@ Arrays are passed through untouched.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 if TYPE_CHECKING:
     from evonet.backends.base import Episodes
-    from evonet.backends.cuda.plan import LaunchPlan, Workload
+    from evonet.backends.cuda.cost import Workload
+    from evonet.backends.cuda.plan import LaunchPlan
     from evonet.schedule.schedule import Schedule
+
+NULL: Final = np.intp(0)
+NO_STATE: Final = (np.int64(0), NULL, NULL)
+"""Networks with memory start from their first state, and nobody keeps the next one."""
 
 
 def forward_arguments(
-    plan: LaunchPlan, work: Workload, arrays: Mapping[str, Any], x: Any, y: Any, scratch: Any
+    plan: LaunchPlan,
+    work: Workload,
+    schedule: Schedule,
+    arrays: Mapping[str, Any],
+    x: Any,
+    y: Any,
+    scratch: Any,
+    state: tuple[Any, ...] = NO_STATE,
 ) -> tuple[Any, ...]:
     """Lists the arguments of a forward kernel.
 
     Args:
         plan: What `plan_forward` chose.
         work: What it was chosen for.
-        arrays: What `layout.pack_schedule` gave, on the device.
+        schedule: The networks, of which some are evaluated.
+        arrays: What `layout.pack_schedule` returned for these, on the device.
         x: [B, I] if the workload shares its samples, else [P, B, I]; C-contiguous.
         y: [P, B, O], to be written.
         scratch: plan.scratch_nbytes of any content, of the schedule's type; None for 0 bytes.
+        state: What networks with memory start from; see `state.DeviceState.arguments`.
     """
     levels = plan.mapping == "levels"
     team = (np.int32(plan.team_size), np.int32(plan.tile)) if levels else ()
     order = ("node_start", "level_start", "level_end", "node_unit") if levels else ()
-    return (
+    arguments = (
         np.int32(work.num_genomes),
         np.int32(work.num_inputs),
         np.int32(work.num_outputs),
@@ -47,37 +61,21 @@ def forward_arguments(
         arrays["output_slot"],
         x,
         y,
-        _or_null(scratch),
+        NULL if scratch is None else scratch,
     )
+    if not work.has_memory:
+        return arguments
+    nodes = () if levels else (arrays["node_start"],)
+    return (*arguments, *nodes, *_memory_arguments(schedule, arrays), *state)
 
 
-def memory_arguments(schedule: Schedule, arrays: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Lists how networks with memory work through time.
-
-    Args:
-        schedule: P networks with memory.
-        arrays: What `layout.pack_schedule` gave, on the device.
-    """
-    dynamics = schedule.dynamics
-    return (
-        np.int32(dynamics.kind_id),
-        np.int32(dynamics.num_states),
-        np.int32(dynamics.steps),
-        schedule.dtype.type(dynamics.time_step),
-        arrays["cell"] if dynamics.num_parameters else np.intp(0),
-    )
-
-
-def loss_arguments(
-    plan: LaunchPlan, work: Workload, outputs: Any, targets: Any, losses: Any
-) -> tuple[Any, ...]:
+def loss_arguments(work: Workload, outputs: Any, targets: Any, losses: Any) -> tuple[Any, ...]:
     """Lists the arguments of the kernel that adds up losses.
 
     Args:
-        plan: What `plan_loss` chose.
-        work: What it was chosen for.
-        outputs: [P, B, O] what the networks answered.
-        targets: [B, O] the right answers.
+        work: What the outputs were computed for.
+        outputs: [P, B, O] of the networks.
+        targets: [B, O] that they should have been.
         losses: [P, 2], to be written.
     """
     return (
@@ -93,8 +91,9 @@ def loss_arguments(
 def rollout_arguments(
     plan: LaunchPlan,
     episodes: Episodes,
+    schedule: Schedule,
     arrays: Mapping[str, Any],
-    players: Any,
+    genomes: Any,
     returns: Any,
     steps: Any,
     scratch: Any,
@@ -104,29 +103,41 @@ def rollout_arguments(
     Args:
         plan: What `plan_rollout` chose.
         episodes: E episodes of a task.
-        arrays: What `layout.pack_schedule` gave, on the device.
-        players: [K] genomes of those arrays, int32.
+        schedule: The networks, of which some play.
+        arrays: What `layout.pack_schedule` returned for these, on the device.
+        genomes: [K] positions in those arrays, int32.
         returns: [K, E] of the schedule's type, to be written.
         steps: [K, E] int32, to be written.
         scratch: plan.scratch_nbytes of any content, of the schedule's type; None for 0 bytes.
     """
-    return (
-        np.int32(len(players)),
+    arguments = (
+        np.int32(len(genomes)),
         np.int32(episodes.count),
         np.int32(plan.team_size),
         np.int32(episodes.max_steps),
         np.uint32(episodes.first),
         np.uint64(episodes.seed),
         np.int64(plan.team_values),
-        players,
+        genomes,
         arrays["unit_start"],
         arrays["units"],
         arrays["output_slot"],
         returns,
         steps,
-        _or_null(scratch),
+        NULL if scratch is None else scratch,
     )
+    if not schedule.dynamics.has_memory:
+        return arguments
+    return (*arguments, arrays["node_start"], *_memory_arguments(schedule, arrays))
 
 
-def _or_null(scratch: Any) -> Any:
-    return np.intp(0) if scratch is None else scratch
+def _memory_arguments(schedule: Schedule, arrays: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Lists how the states of networks with memory change over time."""
+    dynamics = schedule.dynamics
+    return (
+        np.int32(dynamics.kind_id),
+        np.int32(dynamics.num_states),
+        np.int32(dynamics.steps),
+        schedule.dtype.type(dynamics.time_step),
+        arrays["cell"] if dynamics.num_parameters else NULL,
+    )

@@ -1,4 +1,4 @@
-"""NVIDIA GPUs through CuPy: kernels/*.cu, compiled when they are first needed."""
+"""NVIDIA GPUs through CuPy: kernels/cuda/*.cu, compiled when they are first needed."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from evonet.backends.cuda.forward import CudaForward
-from evonet.backends.cuda.steps import CudaSteps
-from evonet.backends.cuda.survey import usable_devices
+from evonet.backends.cuda.discovery import usable_devices
+from evonet.backends.cuda.run import CudaForward
+from evonet.backends.cuda.state import CudaSteps
 from evonet.schedule.schedule import build_schedule
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ class CudaBackend:
     """Runs schedules on all GPUs that work, the population split between them.
 
     Raises:
-        DeviceError: No GPU works here; says why and what to do.
+        DeviceError: No GPU works here; says why and how to fix it.
     """
 
     name = "cuda"
@@ -39,11 +39,11 @@ class CudaBackend:
         return build_schedule(population, dynamics, on_cycle=on_cycle, threads=threads)
 
     def forward(self, schedule: Schedule, threads: int, mapping: Mapping = "auto") -> Forward:
-        """Divides the schedule among the GPUs; it is uploaded by the first call."""
+        """Splits the schedule over the GPUs; it is uploaded by the first call."""
         return self._divide(schedule, mapping)
 
     def steps(self, schedule: Schedule, threads: int, mapping: Mapping = "auto") -> Steps:
-        """Divides the schedule among the GPUs, which also keep what its nodes remember."""
+        """Splits the schedule over the GPUs, which also keep the states of its nodes."""
         return CudaSteps(schedule, self._devices, mapping)
 
     def loss(self, schedule: Schedule, threads: int, mapping: Mapping = "auto") -> Loss:

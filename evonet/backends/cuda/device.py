@@ -1,28 +1,192 @@
-"""The seam to CuPy: nothing else in the package touches CuPy's arrays, streams or modules.
+"""The seam to CuPy: no other module touches it, so that tests can replace it as a whole.
 
-A `Device` is one GPU. It speaks of NumPy arrays on the host's side and of opaque
-arrays on its own, and turns every failure into a `DeviceError`. Work goes to CuPy's
-current stream, so it is in order with what the caller does on that stream.
+`Device` is one GPU. It takes NumPy arrays on the host's side and opaque arrays on its own, and
+turns every failure into a `DeviceError`. Work goes to CuPy's current stream, so it is in order with
+what the caller does on that stream. Functions beside it count GPUs and call NVRTC.
 """
 
 from __future__ import annotations
 
 import contextlib
+import dataclasses
+import importlib
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+import struct
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from evonet.backends.cuda.compiler import cubin
-from evonet.backends.cuda.plan import DeviceLimits
-from evonet.errors import DeviceError, DeviceMemoryError
+from evonet.errors import CompileError, DeviceError, DeviceMemoryError
 
 DeviceArray: TypeAlias = Any
 """A cupy.ndarray; CuPy has no types to name."""
 
+Defines: TypeAlias = Mapping[str, int | str]
+"""Macros that a kernel is compiled with, and their values."""
+
+BLOCKS_PER_SM = {"sm_80": 32, "sm_87": 16, "sm_89": 24, "sm_90": 32, "sm_100": 32, "sm_103": 32}
 _OUT_OF_MEMORY = 2  # cudaErrorMemoryAllocation and CUDA_ERROR_OUT_OF_MEMORY
+
+
+# ---- what is installed ----
+
+
+def _import_cupy() -> Any:
+    return importlib.import_module("cupy")
+
+
+def cupy_version() -> str:
+    """The version of CuPy, such as "14.2.0"; a broken installation raises anything."""
+    return str(_import_cupy().__version__)
+
+
+def cuda_versions() -> tuple[int, int]:
+    """CUDA as the driver runs it and as CuPy needs it, each as 1000 major + 10 minor."""
+    runtime = _import_cupy().cuda.runtime
+    return int(runtime.driverGetVersion()), int(runtime.runtimeGetVersion())
+
+
+def count_devices() -> int:
+    """The number of GPUs that CUDA sees.
+
+    Raises:
+        DeviceError: CUDA does not start, with its reason.
+    """
+    runtime = _import_cupy().cuda.runtime
+    try:
+        return int(runtime.getDeviceCount())
+    except runtime.CUDARuntimeError as error:
+        raise DeviceError(str(error)) from error
+
+
+def current_device() -> int:
+    """CUDA's number of the GPU that CuPy uses by default."""
+    return int(_import_cupy().cuda.runtime.getDevice())
+
+
+# ---- NVRTC ----
+
+
+class Compiled(NamedTuple):
+    """The output of NVRTC for one kernel.
+
+    Attributes:
+        cubin: The machine code.
+        ptx: The assembly that it was made from, for people and tests to read.
+        log: Registers, spills and shared memory, as the assembler reports them.
+    """
+
+    cubin: bytes
+    ptx: str
+    log: str
+
+
+def nvrtc_version() -> str:
+    """The version of NVRTC, such as "13.0".
+
+    Raises:
+        CompileError: CuPy or NVRTC is not installed; says what to install.
+    """
+    major, minor = _import_nvrtc().getVersion()
+    return f"{major}.{minor}"
+
+
+def compile_source(
+    source: str, name: str, headers: Mapping[str, str], options: tuple[str, ...]
+) -> Compiled:
+    """Compiles a text that may include the headers given, by name, and no others.
+
+    Raises:
+        CompileError: NVRTC is missing or rejects the text.
+    """
+    nvrtc = _import_nvrtc()
+    # Headers travel as texts: given a folder, NVRTC would look into the current one first.
+    program = nvrtc.createProgram(
+        source,
+        f"{name}.cu",
+        tuple(text.encode() for text in headers.values()),
+        tuple(header.encode() for header in headers),
+    )
+    try:
+        nvrtc.compileProgram(program, options)
+        cubin = _complete(nvrtc.getCUBIN(program))
+        return Compiled(cubin, _text(nvrtc.getPTX(program)), _text(nvrtc.getProgramLog(program)))
+    except nvrtc.NVRTCError as error:
+        log = _text(nvrtc.getProgramLog(program))
+        raise CompileError(
+            f"NVRTC {nvrtc_version()} cannot compile {name}.cu ({' '.join(options)}): "
+            f"{error}\n{log}",
+            log,
+        ) from error
+    finally:
+        nvrtc.destroyProgram(program)
+
+
+def _import_nvrtc() -> Any:
+    try:
+        from cupy.cuda import nvrtc
+
+        nvrtc.getVersion()
+    except (ImportError, OSError, RuntimeError) as error:
+        raise CompileError(
+            f"cannot compile kernels: {error}. Install CuPy and NVRTC with "
+            "pip install 'evonet-gpu[cuda13]', or [cuda12] for an older driver."
+        ) from error
+    return nvrtc
+
+
+def _complete(cubin: bytes) -> bytes:
+    """Restores the last byte of a cubin.
+
+    CuPy 14 takes NVRTC's cubins for texts and drops what it believes to be the terminating zero.
+    That byte is the end of the ELF file's last table, a zero indeed, but tools reject the rest.
+    """
+    tables = struct.unpack_from("<QQ", cubin, 32)
+    sizes = struct.unpack_from("<HHHH", cubin, 54)  # (size of an entry, entries) of each
+    end = max(tables[0] + sizes[0] * sizes[1], tables[1] + sizes[2] * sizes[3])
+    return cubin + bytes(max(0, end - len(cubin)))
+
+
+def _text(found: bytes | str) -> str:
+    text = found.decode(errors="replace") if isinstance(found, bytes) else found
+    return text.rstrip("\0\n")
+
+
+# ---- GPUs ----
+
+
+@dataclasses.dataclass(frozen=True)
+class DeviceLimits:
+    """What a GPU offers to blocks of threads.
+
+    Attributes:
+        arch: Its architecture as compilers spell it, such as "sm_86".
+        num_sms: Multiprocessors.
+        shared_per_block_optin: Bytes of shared memory that a block may ask for.
+        shared_per_sm: Bytes of shared memory of a multiprocessor.
+        max_threads_per_sm: Threads that a multiprocessor holds at a time.
+        registers_per_sm: 32-bit registers of a multiprocessor.
+    """
+
+    arch: str
+    num_sms: int
+    shared_per_block_optin: int
+    shared_per_sm: int
+    max_threads_per_sm: int
+    registers_per_sm: int
+
+    @property
+    def max_blocks_per_sm(self) -> int:
+        """Blocks that a multiprocessor holds at a time; for an unknown one the least."""
+        return BLOCKS_PER_SM.get(self.arch, 16)
+
+
+def device_index(array: DeviceArray) -> int:
+    """CUDA's number of the GPU that holds an array."""
+    return int(array.device.id)
 
 
 class Device:
@@ -30,23 +194,28 @@ class Device:
 
     Attributes:
         index: CUDA's number of it.
-        name: What its maker calls it.
-        memory: Bytes of it.
+        name: The manufacturer's name for it.
+        memory: Its size in bytes.
         limits: What the cost model needs to know.
     """
 
-    def __init__(self, cupy: Any, index: int) -> None:
+    def __init__(self, index: int, find_cubin: Callable[[str, Defines, str], Path]) -> None:
         """Looks up what a GPU can do.
 
+        Args:
+            index: CUDA's number of it.
+            find_cubin: Gives the file of a compiled kernel; see `compiler.cubin`.
+
         Raises:
-            DeviceError: CUDA refuses to say.
+            DeviceError: CUDA does not report it.
         """
-        self._cp = cupy
+        self._cp = _import_cupy()
+        self._find_cubin = find_cubin
+        self._kernels: dict[tuple[object, ...], Any] = {}
         self.index = index
         self.name = f"GPU {index}"
-        self._kernels: dict[tuple[object, ...], Any] = {}
-        with self.at_work("asking for its properties"):
-            found = cupy.cuda.runtime.getDeviceProperties(index)
+        with self._errors("asking for its properties"):
+            found = self._cp.cuda.runtime.getDeviceProperties(index)
         self.name = found["name"].decode(errors="replace")
         self.memory = int(found["totalGlobalMem"])
         self.limits = DeviceLimits(
@@ -59,15 +228,12 @@ class Device:
         )
 
     @contextlib.contextmanager
-    def at_work(self, doing: str) -> Iterator[None]:
+    def _errors(self, doing: str) -> Iterator[None]:
         """Makes this the current GPU, and turns CUDA's errors into evonet's.
-
-        Args:
-            doing: What goes on, for the message.
 
         Raises:
             DeviceMemoryError: There is not enough memory.
-            DeviceError: Anything else that CUDA reports.
+            DeviceError: CUDA reports any other error.
         """
         cp = self._cp
         try:
@@ -88,14 +254,18 @@ class Device:
     # ---- arrays ----
 
     def empty(self, shape: Sequence[int], dtype: npt.DTypeLike) -> DeviceArray:
-        """Takes memory, whatever is in it.
+        """Allocates an array of undefined content.
 
         Raises:
-            DeviceMemoryError: There is not enough.
+            DeviceMemoryError: There is not enough memory.
         """
         nbytes = math.prod(shape) * np.dtype(dtype).itemsize
-        with self.at_work(f"allocating {nbytes:,} bytes"):
+        with self._errors(f"allocating {nbytes:,} bytes"):
             return self._cp.empty(tuple(shape), dtype)
+
+    def holds(self, array: npt.NDArray[Any] | DeviceArray) -> bool:
+        """Whether an array is in this GPU's memory."""
+        return not isinstance(array, np.ndarray) and device_index(array) == self.index
 
     def upload(self, array: npt.NDArray[Any]) -> DeviceArray:
         """Copies a C-contiguous host array here; it may change afterwards.
@@ -103,7 +273,7 @@ class Device:
         Raises:
             DeviceMemoryError: There is not enough memory.
         """
-        with self.at_work(f"taking {array.nbytes:,} bytes from the host"):
+        with self._errors(f"copying {array.nbytes:,} bytes from the host"):
             return self._cp.asarray(array)
 
     def download(self, array: DeviceArray, out: npt.NDArray[Any]) -> None:
@@ -112,20 +282,8 @@ class Device:
         Raises:
             DeviceError: Work before it has failed.
         """
-        with self.at_work(f"giving {out.nbytes:,} bytes to the host"):
+        with self._errors(f"copying {out.nbytes:,} bytes to the host"):
             array.get(out=out)
-
-    def bring(self, array: DeviceArray) -> DeviceArray:
-        """Copies a C-contiguous array of another GPU here; one of this GPU stays as it is.
-
-        Raises:
-            DeviceMemoryError: There is not enough memory.
-        """
-        if array.device.id == self.index:
-            return array
-        copy = self.empty(array.shape, array.dtype)
-        self.copy(array, copy)
-        return copy
 
     def copy(self, source: DeviceArray, target: DeviceArray) -> None:
         """Copies between C-contiguous arrays of equal size, each on any GPU.
@@ -133,24 +291,41 @@ class Device:
         Raises:
             DeviceError: CUDA cannot.
         """
-        with self.at_work(f"copying {source.nbytes:,} bytes between GPUs"):
+        with self._errors(f"copying {source.nbytes:,} bytes between GPUs"):
             self._cp.cuda.runtime.memcpyPeer(
                 target.data.ptr, target.device.id, source.data.ptr, source.device.id, source.nbytes
             )
 
+    def bring(self, array: npt.NDArray[Any] | DeviceArray) -> DeviceArray:
+        """Copies a C-contiguous array of the host or of another GPU here.
+
+        Returns:
+            The copy; an array that is on this GPU already is returned as it is.
+
+        Raises:
+            DeviceMemoryError: There is not enough memory.
+        """
+        if isinstance(array, np.ndarray):
+            return self.upload(array)
+        if self.holds(array):
+            return array
+        copy = self.empty(array.shape, array.dtype)
+        self.copy(array, copy)
+        return copy
+
     def adopt(self, x: object) -> DeviceArray:
-        """Sees somebody's device array as CuPy's, without a copy.
+        """Wraps a device array of any library as CuPy's, without a copy.
 
         Args:
             x: Anything with `__dlpack__` or `__cuda_array_interface__`.
 
         Raises:
-            TypeError, ValueError, BufferError: It cannot be seen so, says CuPy or its owner.
+            TypeError, ValueError, BufferError: CuPy or the array's owner refuses.
             DeviceError: CUDA failed.
         """
         if isinstance(x, self._cp.ndarray):
             return x
-        with self.at_work("adopting an array"):
+        with self._errors("adopting an array"):
             if hasattr(x, "__dlpack__"):
                 return self._cp.from_dlpack(x)
             return self._cp.asarray(x)
@@ -160,7 +335,7 @@ class Device:
     def launch(
         self,
         kernel: str,
-        defines: Mapping[str, int | str],
+        defines: Defines,
         grid: tuple[int, ...],
         block: tuple[int, ...],
         arguments: tuple[Any, ...],
@@ -169,7 +344,7 @@ class Device:
         """Starts a kernel; it is compiled and loaded when it is first used.
 
         Args:
-            kernel: A file of kernels/ without its ending, and the entry point in it.
+            kernel: A .cu file of kernels/cuda/ without its ending, and the entry point in it.
             defines: Macros for the compiler.
             grid: Blocks; none of them 0.
             block: Threads of a block.
@@ -182,9 +357,9 @@ class Device:
         """
         key = (kernel, *sorted(defines.items()))
         function = self._kernels.get(key)
-        with self.at_work(f"launching {kernel}{list(grid)}{list(block)}"):
+        with self._errors(f"launching {kernel}{list(grid)}{list(block)}"):
             if function is None:
-                path = cubin(kernel, defines, self.limits.arch)
+                path = self._find_cubin(kernel, defines, self.limits.arch)
                 function = self._cp.RawModule(path=str(path)).get_function(kernel)
                 self._kernels[key] = function
             if shared_mem > function.max_dynamic_shared_size_bytes:
@@ -197,18 +372,18 @@ class Device:
         Raises:
             DeviceError: Some of it has failed.
         """
-        with self.at_work("finishing its work"):
+        with self._errors("finishing its work"):
             self._cp.cuda.get_current_stream().synchronize()
 
     # ---- memory ----
 
     def free_memory(self) -> int:
         """Bytes that could be allocated now."""
-        with self.at_work("counting its memory"):
+        with self._errors("counting its memory"):
             unused = self._cp.get_default_memory_pool().free_bytes()
             return int(self._cp.cuda.runtime.memGetInfo()[0] + unused)
 
     def release_memory(self) -> None:
-        """Gives memory that nobody uses back to the GPU, for others to take."""
-        with self.at_work("releasing memory"):
+        """Returns unused memory of CuPy's pool to the GPU, for others to take."""
+        with self._errors("releasing memory"):
             self._cp.get_default_memory_pool().free_all_blocks()

@@ -1,28 +1,45 @@
-"""What the device sees of a schedule: a stream of units of 16 bytes for each genome.
+"""How data lies in a GPU's memory: schedules packed into units, samples made contiguous.
 
-A node is a header and its links. The header, one unit of float32 or two of float64, holds bias,
-response, number of links and functions. A link is a weight and how many slots before the node's
-own its source is; two links of float32 share a unit, a link of float64 fills one. An odd last link
-of float32 leaves half a unit unread.
-`kernels/cuda/schedule.h` is the other side.
+A genome is a sequence of units of 16 bytes. A node is a header and its links. The header, one unit
+of float32 or two of float64, holds bias, response, number of links and functions. A link is a
+weight and how many slots before the node's own its source is; two links of float32 share a unit, a
+link of float64 fills one. An odd last link of float32 leaves half a unit unread.
+`kernels/cuda/schedule.h` reads them.
 """
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from evonet.errors import BackendError
+from evonet.errors import BackendError, ShapeError
 from evonet.installation import load_native
 
 if TYPE_CHECKING:
+    from evonet.backends.cuda.device import Device, DeviceArray
     from evonet.schedule.schedule import Schedule
 
 UNIT: Final = 16  # bytes
-MOST_UNITS: Final = 2**32 - 2**16  # in one piece: kernels count them in 32 bits
+MOST_UNITS: Final = 2**32 - 2**16  # in one launch: kernels count them in 32 bits
 MOST_SLOTS: Final = 2**22  # of a genome: 32-bit offsets into its values, in bytes
+
+GATHER_THREADS: Final = 256  # of a block
+C_TYPES: Final = {  # by kind and size of a dtype
+    "b1": "unsigned char",
+    "i1": "signed char",
+    "i2": "short",
+    "i4": "int",
+    "i8": "long long",
+    "u1": "unsigned char",
+    "u2": "unsigned short",
+    "u4": "unsigned int",
+    "u8": "unsigned long long",
+    "f4": "float",
+    "f8": "double",
+}
 
 
 def pack_schedule(
@@ -33,7 +50,7 @@ def pack_schedule(
     Args:
         schedule: P genomes.
         begin: First genome to take.
-        end: Behind the last.
+        end: The genome after the last one to take.
         native: False for the readable packer; None takes the compiled one where it exists. Both
             give equal arrays.
 
@@ -112,7 +129,7 @@ def _node_units(counts: npt.NDArray[np.int64], dtype: np.dtype[Any]) -> npt.NDAr
 
 
 def _pack_units(s: Schedule, begin: int, end: int) -> dict[str, npt.NDArray[Any]]:
-    """Told plainly what kernels/native/pack_units.cpp does."""
+    """A readable version of kernels/native/pack_units.cpp."""
     nodes = slice(int(s.node_start[begin]), int(s.node_start[end]))
     counts = np.diff(s.edge_start[nodes.start : nodes.stop + 1])
     node_start = s.node_start[begin : end + 1] - nodes.start
@@ -185,3 +202,52 @@ def _check_limits(s: Schedule, begin: int, end: int) -> None:
             f"genomes {begin} to {end - 1} fill {num_units} units of {UNIT} bytes; "
             f"the cuda backend takes at most {MOST_UNITS} at a time. Evaluate fewer at once."
         )
+
+
+# ---- samples ----
+
+
+def real_name(dtype: np.dtype[Any]) -> str:
+    """What C calls float32 or float64."""
+    return C_TYPES[f"f{dtype.itemsize}"]
+
+
+def gather_samples(device: Device, x: DeviceArray, dtype: np.dtype[Any]) -> DeviceArray:
+    """Copies samples to contiguous ones of the network's type, on the same GPU.
+
+    Integers and wider floats are rounded as NumPy rounds them, denormals included.
+
+    Args:
+        device: The GPU that holds x.
+        x: [B, I] or [P, B, I] samples of any real type and layout.
+        dtype: float32 or float64.
+
+    Returns:
+        The copy; samples that are contiguous and of that type are returned as they are.
+
+    Raises:
+        ShapeError: The GPU cannot read the type.
+        DeviceMemoryError: There is not enough memory.
+    """
+    if x.dtype == dtype and x.flags.c_contiguous:
+        return x
+    source = C_TYPES.get(f"{x.dtype.kind}{x.dtype.itemsize}")
+    if source is None or not x.dtype.isnative:
+        raise ShapeError(
+            f"x on the GPU is {x.dtype}, which evonet does not read there. "
+            f"Convert it first: x.astype({dtype.name!r})."
+        )
+    samples = device.empty(x.shape, dtype)
+    count = math.prod(x.shape)
+    if count == 0:
+        return samples
+    stride0, stride1, stride2 = (0, *x.strides)[-3:]
+    numbers = (stride0, stride1, stride2, x.shape[-2], x.shape[-1], count)
+    device.launch(
+        "gather_samples",
+        {"SOURCE": source, "REAL": real_name(dtype)},
+        (-(-count // GATHER_THREADS),),
+        (GATHER_THREADS,),
+        (x, *map(np.int64, numbers), samples),
+    )
+    return samples

@@ -1,43 +1,49 @@
-"""Which kernel evaluates a workload, with how many threads: the cheapest of all launches.
+"""Launch plans: which kernel runs a workload, with how many threads and how much memory.
 
-`price` tells what a launch costs. Whatever is chosen, the bits are the same.
+A forward pass takes the cheapest of all launches that could do it, by the cost model. A loss takes
+a warp per genome, and a rollout a thread per episode. Whatever is chosen, the bits are the same.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Iterator, Mapping
-from typing import Any, Final, Literal
+import math
+from collections.abc import Iterator
+from typing import Final
 
-import numpy as np
-
-from evonet.backends.cuda.custom_functions import macro_of
-from evonet.backends.cuda.price import (
+from evonet.backends.base import MAPPINGS, Episodes, Mapping
+from evonet.backends.cuda.compiler import functions_define
+from evonet.backends.cuda.cost import (
+    FETCHED,
+    LEVELS_LINK_WAIT,
     WARP,
+    RolloutWorkload,
     TeamWork,
+    Workload,
+    launch_cycles,
     levels_work,
-    price,
     resident_blocks,
     samples_work,
 )
-from evonet.backends.cuda.workload import DeviceLimits, Workload
+from evonet.backends.cuda.device import Defines, DeviceLimits
+from evonet.backends.cuda.layout import real_name
 from evonet.definitions.controls import CONTROLS
 from evonet.errors import DeviceError, check_option
 from evonet.functions.registry import LOSSES
 
-__all__ = ["DeviceLimits", "LaunchPlan", "Workload", "plan_forward", "plan_loss"]
-
-MAPPINGS: Final = ("auto", "levels", "samples")
-
 # What the kernels are made for.
-CHUNK: Final = 512  # bytes of units that a warp of forward_samples stages
-STATIC_SHARED: Final = 64  # bytes that a kernel may declare beside
+STAGED: Final = 512  # bytes of units that a warp of forward_samples keeps in shared memory
+STATIC_SHARED: Final = 64  # bytes of shared memory that a kernel may declare itself
 BLOCK: Final = 128  # threads of a block that holds several teams
 LEAST_TEAM, MOST_TEAM = 8, 512
 MOST_TILE: Final = 32
 MOST_TEAMS: Final = 2**31 - 2**20  # kernels count them in 32 bits
 VECTORS: Final = {4: (4, 2, 1), 8: (2, 1)}  # samples per thread, by bytes of a number
+MOST_THREADS: Final = 2**30  # of a rollout: the kernel counts them in 32 bits and looks one ahead
+# Registers of a thread of a rollout, by bytes of a number and whether nodes have states.
+ROLLOUT_REGISTERS: Final = {(4, False): 64, (4, True): 168, (8, False): 128, (8, True): 255}
+WAVES: Final = 4  # of a rollout's threads, so that multiprocessors that end early find more to do
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,29 +52,32 @@ class LaunchPlan:
 
     Attributes:
         kernel: Name of the .cu file and of its entry point.
-        mapping: "levels", "samples" or, of a sum of losses, "loss"; of episodes, "rollout".
         defines: What the kernel is compiled with.
         grid: Blocks.
         block: Threads of a block.
         shared_mem: Bytes of dynamic shared memory of a block.
-        scratch_nbytes: Bytes of global memory to lend it.
+        scratch_nbytes: Bytes of global memory that it needs for intermediate values.
         team_size: Threads that share a genome and a tile.
         tile: Samples that a team evaluates at a time.
         team_values: Numbers that a team keeps.
-        cycles: The price.
+        cycles: The cost of a forward pass; 0 where there is no choice.
     """
 
     kernel: str
-    mapping: str
-    defines: Mapping[str, int | str]
+    defines: Defines
     grid: tuple[int, ...]
     block: tuple[int, ...]
-    shared_mem: int
-    scratch_nbytes: int
-    team_size: int
-    tile: int
-    team_values: int
-    cycles: float
+    shared_mem: int = 0
+    scratch_nbytes: int = 0
+    team_size: int = WARP
+    tile: int = WARP
+    team_values: int = 0
+    cycles: float = 0.0
+
+    @property
+    def mapping(self) -> str:
+        """The mapping of a forward pass; for other kernels their name."""
+        return self.kernel.removeprefix("forward_")
 
 
 def option_sets() -> list[tuple[str, dict[str, int | str]]]:
@@ -94,12 +103,11 @@ def option_sets() -> list[tuple[str, dict[str, int | str]]]:
     return sets
 
 
+# ---- forward passes ----
+
+
 @functools.lru_cache(maxsize=1024)
-def plan_forward(
-    work: Workload,
-    limits: DeviceLimits,
-    mapping: Literal["auto", "levels", "samples"] = "auto",
-) -> LaunchPlan:
+def plan_forward(work: Workload, limits: DeviceLimits, mapping: Mapping = "auto") -> LaunchPlan:
     """Chooses the cheapest launch for a workload that is not empty.
 
     Raises:
@@ -113,29 +121,6 @@ def plan_forward(
             "launch. Evaluate the samples in parts."
         )
     return min(plans, key=lambda plan: plan.cycles)
-
-
-def plan_loss(work: Workload, limits: DeviceLimits, loss: int) -> LaunchPlan:
-    """Lays out the sum of losses: a warp per genome, whatever the GPU.
-
-    Args:
-        work: What `plan_forward` was asked for; its outputs are there already.
-        limits: The GPU.
-        loss: A position in `evonet.functions.registry.LOSSES`.
-    """
-    return LaunchPlan(
-        kernel="loss",
-        mapping="loss",
-        defines={"REAL": real_name(work.dtype), "LOSS": loss},
-        grid=(-(-work.num_genomes * WARP // BLOCK),),
-        block=(BLOCK,),
-        shared_mem=0,
-        scratch_nbytes=0,
-        team_size=WARP,
-        tile=WARP,
-        team_values=0,
-        cycles=0.0,
-    )
 
 
 def candidate_plans(work: Workload, limits: DeviceLimits, mapping: str) -> list[LaunchPlan]:
@@ -161,24 +146,23 @@ def _samples_plans(work: Workload, limits: DeviceLimits) -> Iterator[LaunchPlan]
     fits = False
     for vector in VECTORS[size]:
         row = WARP * vector
-        # Chunks start at a multiple of their size, for every warp.
-        values = -(-work.max_slots * row * size // CHUNK) * CHUNK // size
-        team_shared = CHUNK + values * size
+        # Staged units start at a multiple of their size, for every warp.
+        values = -(-work.max_slots * row * size // STAGED) * STAGED // size
+        team_shared = STAGED + values * size
         if team_shared > limits.shared_per_block_optin and (fits or vector > 1):
             continue
         in_global = team_shared > limits.shared_per_block_optin
         fits = not in_global
         if in_global:
             vector, row = VECTORS[size][0], WARP * VECTORS[size][0]
-            values, team_shared = work.max_slots * row, CHUNK
+            values, team_shared = work.max_slots * row, STAGED
         yield _plan(
             work,
             limits,
             samples_work(work, vector, in_global=in_global),
-            mapping="samples",
+            "forward_samples",
             defines={"VECTOR": vector},
             in_global=in_global,
-            most_teams=BLOCK // WARP,
             team_size=WARP,
             tile=row,
             team_values=values,
@@ -190,10 +174,8 @@ def _samples_plans(work: Workload, limits: DeviceLimits) -> Iterator[LaunchPlan]
 def _levels_plans(work: Workload, limits: DeviceLimits) -> Iterator[LaunchPlan]:
     size = work.dtype.itemsize
     in_global = work.max_slots * size > limits.shared_per_block_optin
-    tile = 1
-    while tile <= MOST_TILE and tile < 2 * work.num_samples:
-        sizes = (MOST_TEAM,) if in_global else _team_sizes(work, tile)
-        for team in sizes:
+    for tile in _powers_of_2(min(MOST_TILE, 2 * work.num_samples - 1)):
+        for team in (MOST_TEAM,) if in_global else _team_sizes(work, tile):
             values = work.max_slots * tile
             if not in_global and values * size > limits.shared_per_block_optin:
                 continue
@@ -201,44 +183,37 @@ def _levels_plans(work: Workload, limits: DeviceLimits) -> Iterator[LaunchPlan]:
             padding = (tile - values) % WARP if team < WARP else 0
             if (values + padding) * size <= limits.shared_per_block_optin:
                 values += padding
-            team_shared = 0 if in_global else values * size
-            wide = team > WARP
             yield _plan(
                 work,
                 limits,
                 levels_work(work, team, tile, in_global=in_global),
-                mapping="levels",
-                defines={"WIDE_TEAM": int(wide)},
+                "forward_levels",
+                defines={"WIDE_TEAM": int(team > WARP)},
                 in_global=in_global,
-                most_teams=1 if wide else BLOCK // team,
                 team_size=team,
                 tile=tile,
                 team_values=values,
-                team_shared=team_shared,
+                team_shared=0 if in_global else values * size,
                 registers=128 if in_global else 64,
             )
-        tile *= 2
 
 
 def _team_sizes(work: Workload, tile: int) -> Iterator[int]:
     """From the smallest to the one that has a thread for all of the widest level."""
-    team = max(LEAST_TEAM, tile)
-    while team <= MOST_TEAM:
+    for team in _powers_of_2(MOST_TEAM, max(LEAST_TEAM, tile)):
         yield team
         if team >= work.max_level_width * tile:
             return
-        team *= 2
 
 
 def _plan(
     work: Workload,
     limits: DeviceLimits,
     team_work: TeamWork,
+    kernel: str,
     *,
-    mapping: str,
     defines: dict[str, int | str],
     in_global: bool,
-    most_teams: int,
     team_size: int,
     tile: int,
     team_values: int,
@@ -247,10 +222,11 @@ def _plan(
 ) -> LaunchPlan:
     num_tiles = -(-work.num_samples // tile)
     num_teams = work.num_genomes * num_tiles
+    most_teams = 1 if team_size > WARP else BLOCK // team_size
     # As many teams in a block as keep most of them in flight.
     resident, teams_per_block = max(
         (resident_blocks(limits, team_size * teams, registers, team_shared * teams) * teams, teams)
-        for teams in powers_of_2(most_teams)
+        for teams in _powers_of_2(most_teams)
         if teams == 1 or team_shared * teams <= limits.shared_per_block_optin
     )
     blocks = -(-num_teams // teams_per_block)
@@ -259,14 +235,13 @@ def _plan(
         blocks = min(blocks, limits.num_sms * (resident // teams_per_block))
         scratch = blocks * teams_per_block * team_values * work.dtype.itemsize
     return LaunchPlan(
-        kernel=f"forward_{mapping}",
-        mapping=mapping,
+        kernel=kernel,
         defines={
             "REAL": real_name(work.dtype),
             "MEMORY": int(work.has_memory),
             "GLOBAL_VALUES": int(in_global),
             **defines,
-            **macro_of(work.functions),
+            **functions_define(work.functions),
         },
         grid=(blocks,),
         block=(team_size * teams_per_block,),
@@ -275,18 +250,120 @@ def _plan(
         team_size=team_size,
         tile=tile,
         team_values=team_values,
-        cycles=price(team_work, num_teams, resident, min(num_tiles, teams_per_block), limits),
+        cycles=launch_cycles(
+            team_work, num_teams, resident, min(num_tiles, teams_per_block), limits
+        ),
     )
 
 
-def powers_of_2(most: int) -> Iterator[int]:
-    """1, 2, 4, ..., none above the most."""
-    power = 1
+def _powers_of_2(most: int, power: int = 1) -> Iterator[int]:
     while power <= most:
         yield power
         power *= 2
 
 
-def real_name(dtype: np.dtype[Any]) -> str:
-    """What C calls float32 or float64."""
-    return "float" if dtype == np.float32 else "double"
+# ---- losses ----
+
+
+def plan_loss(work: Workload, loss: int) -> LaunchPlan:
+    """Plans the sum of losses: a warp per genome, whatever the GPU.
+
+    Args:
+        work: What `plan_forward` was asked for; its outputs are there already.
+        loss: A position in `evonet.functions.registry.LOSSES`.
+    """
+    return LaunchPlan(
+        kernel="loss",
+        defines={"REAL": real_name(work.dtype), "LOSS": loss},
+        grid=(-(-work.num_genomes * WARP // BLOCK),),
+        block=(BLOCK,),
+    )
+
+
+# ---- rollouts ----
+
+
+@functools.lru_cache(maxsize=1024)
+def plan_rollout(work: RolloutWorkload, limits: DeviceLimits) -> LaunchPlan:
+    """Plans the episodes of at least one genome.
+
+    In the plan, a team is the threads of a genome, a tile the episodes that they play at a time,
+    and `team_values` counts for one thread.
+    """
+    size = work.dtype.itemsize
+    team = threads_per_genome(work, limits)
+    num_threads = work.num_genomes * team
+    warp_shared = work.max_slots * WARP * size
+    registers = ROLLOUT_REGISTERS[size, work.has_memory]
+    resident, block = _best_block(limits, registers, warp_shared)
+    warps = min(least_warps(size), -(-num_threads // (WARP * limits.num_sms)))
+    in_global = resident < warps * WARP
+    if in_global:
+        resident, block = _best_block(limits, registers, 0)
+    blocks = -(-num_threads // block)
+    if in_global:  # Threads take turns, so that they need memory only once.
+        blocks = min(blocks, limits.num_sms * (resident // block))
+    return LaunchPlan(
+        kernel="rollout",
+        defines={
+            "REAL": real_name(work.dtype),
+            "MEMORY": int(work.has_memory),
+            "GLOBAL_VALUES": int(in_global),
+            "CONTROL": work.control,
+            **functions_define(work.functions),
+        },
+        grid=(blocks,),
+        block=(block,),
+        shared_mem=0 if in_global else warp_shared * block // WARP,
+        scratch_nbytes=blocks * block * work.max_slots * size if in_global else 0,
+        team_size=team,
+        tile=min(team, work.num_episodes),
+        team_values=work.max_slots,
+    )
+
+
+def threads_per_genome(work: RolloutWorkload, limits: DeviceLimits) -> int:
+    """One for each of few episodes, so that genomes share warps; whole warps for many.
+
+    Threads that play several episodes even out their lengths, so there are no more warps than
+    keep the GPU busy.
+    """
+    if work.num_episodes < WARP:
+        return work.num_episodes
+    busy = WAVES * limits.num_sms * limits.max_threads_per_sm
+    useful = -(-work.num_episodes // WARP)
+    enough = -(-busy // (WARP * work.num_genomes))
+    return WARP * min(useful, enough)
+
+
+def least_warps(size: int) -> int:
+    """Warps of a multiprocessor that are as fast in shared memory as any number in global memory.
+
+    With values in global memory, each link and warp needs a row of them from the second-level
+    cache, which is the bottleneck. With values in shared memory, few warps do not fill each other's
+    waits.
+
+    Args:
+        size: Bytes of a number.
+    """
+    return math.ceil(LEVELS_LINK_WAIT / (WARP * size / FETCHED))
+
+
+def most_genomes(episodes: Episodes) -> int:
+    """Genomes that one launch may have; many more than memory holds."""
+    return MOST_THREADS // min(episodes.count, WARP)
+
+
+def _best_block(limits: DeviceLimits, registers: int, warp_shared: int) -> tuple[int, int]:
+    """Threads that a multiprocessor holds, and the smallest block that achieves it.
+
+    A block stays until its longest episode ends, so small ones are better. The first number is 0
+    if not even a warp fits.
+    """
+    best = 0, WARP
+    for warps in _powers_of_2(BLOCK // WARP):
+        shared, threads = warp_shared * warps, WARP * warps
+        if shared <= limits.shared_per_block_optin:
+            resident = resident_blocks(limits, threads, registers, shared) * threads
+            best = max(best, (resident, threads), key=lambda found: (found[0], -found[1]))
+    return best

@@ -18,10 +18,9 @@ import pytest
 
 from evonet import CompileError
 from evonet.backends.cuda import compiler
-from evonet.backends.cuda.custom_functions import HEADER
-from evonet.backends.cuda.plan import STATIC_SHARED, option_sets
-from evonet.backends.cuda.rollout_plan import REGISTERS
-from evonet.backends.cuda.samples import C_NAMES
+from evonet.backends.cuda.device import Compiled, compile_source, nvrtc_version
+from evonet.backends.cuda.layout import C_TYPES
+from evonet.backends.cuda.plan import ROLLOUT_REGISTERS, STATIC_SHARED, option_sets
 from evonet.functions.expressions.cuda_source import write_header
 from evonet.functions.expressions.expression import make_expression
 from evonet.functions.registry import ACTIVATIONS, AGGREGATIONS
@@ -32,7 +31,7 @@ ARCHS = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
 OPTIONS = {"REAL": "float", "GLOBAL_VALUES": 0, "WIDE_TEAM": 0}
 
 
-OWN_FUNCTIONS: Any = (
+CUSTOM_FUNCTIONS: Any = (
     (
         "activation",
         len(ACTIVATIONS),
@@ -52,7 +51,7 @@ OWN_FUNCTIONS: Any = (
 
 def why_missing() -> str | None:
     try:
-        compiler.load_nvrtc()
+        nvrtc_version()
     except CompileError as error:
         if os.environ.get("EVONET_REQUIRE_NVRTC", "") not in ("", "0"):
             raise
@@ -70,7 +69,7 @@ def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @functools.cache
-def compile_once(kernel: str, defines: tuple[tuple[str, Any], ...], arch: str) -> compiler.Compiled:
+def compile_once(kernel: str, defines: tuple[tuple[str, Any], ...], arch: str) -> Compiled:
     return compiler.compile_kernel(kernel, dict(defines), arch)
 
 
@@ -120,7 +119,7 @@ def test_arithmetic_and_resources(
 @pytest.mark.parametrize("arch", ARCHS)
 @pytest.mark.parametrize("real", ["float", "double"])
 def test_samples_are_converted_with_one_rounding(real: str, arch: str) -> None:
-    for source in sorted(set(C_NAMES.values())):
+    for source in sorted(set(C_TYPES.values())):
         compiled = compiler.compile_kernel("gather_samples", {"SOURCE": source, "REAL": real}, arch)
         assert find_faults(compiled.ptx, None) == []
         assert len(re.findall(r"\bcvt\.rn\.f", compiled.ptx)) <= 1
@@ -133,7 +132,7 @@ def most_registers(kernel: str, defines: dict[str, Any], arch: str) -> int:
     if kernel == "loss":
         return 64
     if kernel == "rollout":
-        return REGISTERS[4 if defines["REAL"] == "float" else 8, bool(defines["MEMORY"])]
+        return ROLLOUT_REGISTERS[4 if defines["REAL"] == "float" else 8, bool(defines["MEMORY"])]
     if defines["MEMORY"]:
         return 96
     if defines["REAL"] == "double" or defines["GLOBAL_VALUES"]:
@@ -153,20 +152,20 @@ def most_registers(kernel: str, defines: dict[str, Any], arch: str) -> int:
         ("rollout", {"CONTROL": "cartpole"}),
     ],
 )
-def test_arithmetic_of_functions_of_ones_own(
+def test_arithmetic_of_custom_functions(
     kernel: str, defines: dict[str, Any], real: str, arch: str
 ) -> None:
     steps = {
         kind: {first + i: make_expression(text, kind, "here").steps for i, text in enumerate(texts)}
-        for kind, first, texts in OWN_FUNCTIONS
+        for kind, first, texts in CUSTOM_FUNCTIONS
     }
     sources = compiler.kernel_sources(kernel, {})
     source = sources.pop(f"cuda/{kernel}.cu")
-    sources[HEADER] = write_header(steps["activation"], steps["aggregation"])
+    sources[compiler.FUNCTIONS_HEADER] = write_header(steps["activation"], steps["aggregation"])
     expression = "numerics/expression.h"
     sources[expression] = (resource_folder("kernels") / expression).read_text()
     every = {"REAL": real, "MEMORY": 0, "GLOBAL_VALUES": 0, **defines}
-    compiled = compiler.compile_sources(source, kernel, sources, every, arch)
+    compiled = compile_source(source, kernel, sources, compiler.compile_options(every, arch))
     assert find_faults(compiled.ptx, real) == []
     assert "warning" not in compiled.log, compiled.log
 

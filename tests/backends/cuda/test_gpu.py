@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import evonet
-from evonet.backends.cuda.survey import usable_devices
+from evonet.backends.cuda.discovery import usable_devices
 from evonet.doctor.comparisons import COMPARISONS, BitComparison
 
 pytestmark = pytest.mark.gpu

@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evonet import Population
-from evonet.backends.cuda.plan import Workload, candidate_plans, option_sets
+from evonet.backends.cuda.cost import Workload
+from evonet.backends.cuda.plan import candidate_plans, option_sets
 from evonet.backends.reference.loss import total_loss
 from evonet.definitions.dynamics import Dynamics
 from evonet.functions.registry import ACTIVATION_IDS, AGGREGATION_IDS, LOSSES

@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evonet import DeviceError, OptionError, Population
+from evonet.backends.cuda.cost import Workload
+from evonet.backends.cuda.device import DeviceLimits
 from evonet.backends.cuda.plan import (
     STATIC_SHARED,
-    DeviceLimits,
     LaunchPlan,
-    Workload,
     candidate_plans,
     option_sets,
     plan_forward,
@@ -51,9 +51,6 @@ def workload(
         max_slots=nodes + 8,
         max_level_width=-(-nodes // levels),
         num_levels=genomes * levels,
-        max_levels=levels,
-        max_links=2 * -(-links // nodes),
-        has_median=False,
     )
 
 
@@ -190,23 +187,21 @@ def test_workload_of_a_schedule() -> None:
     assert (work.num_genomes, work.num_samples, work.shared_x) == (3, 7, False)
     assert work.num_nodes == nodes.sum()
     assert work.max_slots == 3 + nodes.max()
-    assert work.max_levels == schedule.num_levels[1:4].max()
+    assert work.num_levels == schedule.num_levels[1:4].sum()
     widths = []
     for genome in range(1, 4):
         levels = schedule.level_end[schedule.level_start[genome] : schedule.level_start[genome + 1]]
         widths += np.diff(levels, prepend=0).tolist()
     assert work.max_level_width == max(widths)
-    assert (
-        work.max_links
-        == np.diff(schedule.edge_start[schedule.node_start[1] : schedule.node_start[4] + 1]).max()
-    )
+    links = schedule.edge_start[schedule.node_start[[1, 4]]]
+    assert work.num_edges == links[1] - links[0]
 
 
 @given(strategies.populations(), st.integers(0, 3))
 def test_workload_of_any_schedule(population: Population, num_samples: int) -> None:
     schedule = build_schedule(population, on_cycle="zero")
     work = Workload.of(schedule, 0, population.num_genomes, num_samples, True)
-    assert work.is_empty == (population.num_genomes * num_samples * population.num_outputs == 0)
+    assert (work.num_genomes, work.num_samples) == (population.num_genomes, num_samples)
     assert work.num_edges == schedule.num_edges
     assert work.max_level_width <= max(work.max_slots, 1)
 

@@ -16,9 +16,15 @@ import evonet
 from evonet import DeviceMemoryError, Population
 from evonet.backends.base import Episodes, Rollout
 from evonet.backends.cpu import CpuBackend
-from evonet.backends.cuda import share, shares
-from evonet.backends.cuda.plan import DeviceLimits, option_sets
-from evonet.backends.cuda.rollout_plan import MOST_THREADS, Players, most_players, plan_rollout
+from evonet.backends.cuda import run, shard
+from evonet.backends.cuda.cost import RolloutWorkload
+from evonet.backends.cuda.device import DeviceLimits
+from evonet.backends.cuda.plan import (
+    MOST_THREADS,
+    most_genomes,
+    option_sets,
+    plan_rollout,
+)
 from evonet.definitions.controls import CONTROLS
 from evonet.installation import resource_folder
 from evonet.schedule.schedule import Schedule, build_schedule
@@ -114,7 +120,7 @@ def test_episode_numbers_do_not_overflow() -> None:
 
 @given(
     st.builds(
-        Players,
+        RolloutWorkload,
         control=st.sampled_from([control.name for control in CONTROLS]),
         num_genomes=st.integers(1, 10**6),
         num_episodes=st.integers(1, 10**5) | st.integers(1, 40),
@@ -123,7 +129,7 @@ def test_episode_numbers_do_not_overflow() -> None:
     ),
     st.sampled_from([SMALL, TINY, NOTHING_SHARED]),
 )
-def test_every_plan_is_a_legal_launch(players: Players, limits: DeviceLimits) -> None:
+def test_every_plan_is_a_legal_launch(players: RolloutWorkload, limits: DeviceLimits) -> None:
     plan = plan_rollout(players, limits)
     (block,), (grid,) = plan.block, plan.grid
     assert (plan.kernel, dict(plan.defines)) in option_sets()
@@ -146,15 +152,15 @@ def test_every_plan_is_a_legal_launch(players: Players, limits: DeviceLimits) ->
 
 
 def test_many_genomes_with_many_episodes_get_a_warp_each() -> None:
-    few = Players("cartpole", 2, 1000, 20, np.dtype(np.float32))
-    many = Players("cartpole", 10_000, 1000, 20, np.dtype(np.float32))
+    few = RolloutWorkload("cartpole", 2, 1000, 20, np.dtype(np.float32))
+    many = RolloutWorkload("cartpole", 10_000, 1000, 20, np.dtype(np.float32))
     assert plan_rollout(few, SMALL).team_size == 1024
     assert plan_rollout(many, SMALL).team_size == 32
 
 
 def test_values_are_shared_as_long_as_enough_warps_fit() -> None:
     def in_global(num_genomes: int, max_slots: int, dtype: Any) -> object:
-        players = Players("cartpole", num_genomes, 5, max_slots, np.dtype(dtype))
+        players = RolloutWorkload("cartpole", num_genomes, 5, max_slots, np.dtype(dtype))
         return plan_rollout(players, SMALL).defines["GLOBAL_VALUES"]
 
     assert [in_global(10_000, slots, np.float32) for slots in (100, 150, 10_000)] == [0, 1, 1]
@@ -164,8 +170,8 @@ def test_values_are_shared_as_long_as_enough_warps_fit() -> None:
 
 def test_a_launch_counts_its_threads_in_32_bits() -> None:
     for count in (1, 5, 32, 10**6):
-        most = most_players(Episodes("cartpole", count, 1, 0))
-        players = Players("cartpole", most, count, 6, np.dtype(np.float32))
+        most = most_genomes(Episodes("cartpole", count, 1, 0))
+        players = RolloutWorkload("cartpole", most, count, 6, np.dtype(np.float32))
         assert most * plan_rollout(players, SMALL).team_size <= MOST_THREADS
 
 
@@ -294,13 +300,13 @@ def test_no_more_is_packed_than_should_fit(
     imaginary_gpus: Lend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     imaginary_gpus(memory=20_000)
-    gpu, packed, honest = players("cuda"), [], share.pack_schedule
+    gpu, packed, honest = players("cuda"), [], shard.pack_schedule
 
     def watch(schedule: Schedule, begin: int, end: int) -> Any:
         packed.append(end - begin)
         return honest(schedule, begin, end)
 
-    monkeypatch.setattr(share, "pack_schedule", watch)
+    monkeypatch.setattr(shard, "pack_schedule", watch)
     found = play(gpu, episodes=300, genomes=None)
     assert_same(found, play(players("cpu"), episodes=300, genomes=None))
     assert max(packed) <= 20_000 // (300 * (4 + 4))
@@ -323,7 +329,7 @@ def test_genomes_that_exceed_shared_memory_play_too(imaginary_gpus: Lend) -> Non
 def test_several_gpus_share_the_players(
     genomes: Any, imaginary_gpus: Lend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shares, "LEAST_WORK", 50)
+    monkeypatch.setattr(run, "LEAST_WORK", 50)
     machine = imaginary_gpus(num_devices=2)
     found, expected = (play(players(b), genomes=genomes) for b in ("cuda", "cpu"))
     assert_same(found, expected)
@@ -334,7 +340,7 @@ def test_several_gpus_share_the_players(
 def test_each_of_several_gpus_may_run_out_of_memory(
     imaginary_gpus: Lend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shares, "LEAST_WORK", 50)
+    monkeypatch.setattr(run, "LEAST_WORK", 50)
     machine = imaginary_gpus(num_devices=2)
     expected = play(players("cpu"))
     gpu = players("cuda")

@@ -1,26 +1,57 @@
-"""The seam to CuPy uses names that CuPy has, and the stand-in has no others.
+"""One module touches CuPy, by names that CuPy has, and the stand-in has no others.
 
-`names.txt` was recorded from the real package by `python -m cupy_stand_in.names` (in tests/). Where
-CuPy is installed, the list is compared with it again.
+`names.txt` was recorded from the real package by `python -m tests.cupy_stand_in.names`. Where CuPy
+is installed, the list is compared with it again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+import evonet
 from tests.cupy_stand_in import Machine, names
 
 Lend = Callable[..., Machine]
 
 
+def test_only_the_seam_touches_cupy() -> None:
+    package = Path(evonet.__file__).parent
+    found = {
+        path.relative_to(package).as_posix(): names.touched_in(path.read_text())
+        for path in package.rglob("*.py")
+    }
+    assert found.pop("backends/cuda/device.py")
+    assert {path: lines for path, lines in found.items() if lines} == {}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "import cupy.cuda",
+        "from cupy.cuda import nvrtc",
+        "import cupyx as x",
+        "importlib.import_module('cupy')",
+        "cupy.empty(3)",
+        "self._cp.empty(3)",
+        "def f(cp): pass",
+        "array.device.id",
+        "x[0].data.ptr",
+    ],
+)
+def test_a_touch_of_cupy_would_be_found(line: str) -> None:
+    assert names.touched_in(f"has_cupy('cupy')\n{line}\n")[0].startswith("2: ")
+    assert names.touched_in("has_cupy('cupy')  # cupy") == []
+
+
 def test_the_package_uses_only_recorded_names_of_cupy() -> None:
     used = names.used_by_the_package()
     assert {"cupy.RawModule", "cupy.cuda.runtime.memcpyPeer", "cupy.cuda.nvrtc.getCUBIN"} <= used
-    assert used <= names.recorded(), "record them: python -m cupy_stand_in.names, in tests/"
+    assert used <= names.recorded(), "record them: python -m tests.cupy_stand_in.names"
 
 
 def test_the_stand_in_offers_only_recorded_names_of_cupy() -> None:
@@ -71,7 +102,7 @@ def test_host_and_device_do_not_mix(mix: Any, device_array: Any) -> None:
 
 
 def test_a_kernel_refuses_host_arrays_and_runs_late(imaginary_gpus: Lend) -> None:
-    from evonet.backends.cuda.survey import usable_devices
+    from evonet.backends.cuda.discovery import usable_devices
 
     machine = imaginary_gpus()
     (device,) = usable_devices()
@@ -91,7 +122,7 @@ def test_a_kernel_refuses_host_arrays_and_runs_late(imaginary_gpus: Lend) -> Non
 
 
 def test_a_kernel_of_another_architecture_is_not_loaded(imaginary_gpus: Lend) -> None:
-    from evonet.backends.cuda.survey import usable_devices
+    from evonet.backends.cuda.discovery import usable_devices
     from evonet.errors import DeviceError
 
     machine = imaginary_gpus()

@@ -17,7 +17,7 @@ import pytest
 
 import evonet
 from evonet.backends import resolve_backend
-from evonet.backends.cuda import survey
+from evonet.backends.cuda import discovery
 from evonet.errors import DeviceError, OptionError
 from tests.cupy_stand_in import Machine
 
@@ -104,11 +104,11 @@ def test_a_gpu_that_computes_wrong_numbers_is_not_used(
 ) -> None:
     imaginary_gpus()
     monkeypatch.setattr(
-        "evonet.backends.cuda.samples.gather",
+        "evonet.backends.cuda.discovery.gather_samples",
         lambda device, x, dtype: device.upload(np.zeros(x.shape, dtype)),
     )
     with pytest.raises(DeviceError, match="computes wrong numbers"):
-        survey.usable_devices()
+        discovery.usable_devices()
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_without_cupy_only_those_who_ask_for_the_gpu_are_told(
     driver: int, fix: str, imaginary_gpus: Lend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     imaginary_gpus().driver = driver
-    monkeypatch.setattr(survey, "has_cupy", lambda: False)
+    monkeypatch.setattr(discovery, "has_cupy", lambda: False)
     assert resolve("auto") == ("cpu", [])
     chosen, said = resolve("cuda")
     assert chosen == "cpu"
@@ -154,15 +154,15 @@ def test_only_the_gpus_that_work_are_used(
     imaginary_gpus: Lend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     imaginary_gpus(num_devices=3)
-    honest = survey.try_device
+    honest = discovery.try_device
 
     def picky(device: Any) -> None:
         if device.index == 0:
             raise DeviceError("too old")
         honest(device)
 
-    monkeypatch.setattr(survey, "try_device", picky)
-    assert [device.index for device in survey.usable_devices()] == [1, 2]
+    monkeypatch.setattr(discovery, "try_device", picky)
+    assert [device.index for device in discovery.usable_devices()] == [1, 2]
 
 
 def test_the_environment_says_what_auto_takes(
@@ -198,4 +198,4 @@ def test_cupy_is_imported_only_for_the_gpu(tmp_path: Path) -> None:
 
 
 def test_the_driver_of_this_machine_tells_its_version() -> None:
-    assert survey.driver_version() >= 0
+    assert discovery.driver_version() >= 0

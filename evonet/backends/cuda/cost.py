@@ -1,8 +1,8 @@
-"""What a launch costs, in cycles of one multiprocessor: the numbers behind `plan`.
+"""The cost model: how many cycles a launch takes, so that `plan` can choose the cheapest.
 
-A team is the threads that evaluate one genome on one tile of samples. Its work is counted in five
-currencies, and a launch costs what the scarcest of them costs, and a tenth of the sum, because
-they overlap but not quite:
+`Workload` is what a launch has to do, `DeviceLimits` what a GPU can. A team is the threads that
+evaluate one genome on one tile of samples. Its work is counted in five currencies, and a launch
+costs what the scarcest of them costs, plus a tenth of the sum, because they overlap but not quite:
 
   issue    instructions of its warps; a multiprocessor issues four per cycle
   shared   cycles of shared memory and the first-level cache, which are one; 128 bytes in each
@@ -18,9 +18,17 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
-from evonet.backends.cuda.workload import DeviceLimits, Workload
+import numpy as np
+import numpy.typing as npt
+
+from evonet.backends.cuda.compiler import custom_functions
+from evonet.backends.cuda.device import DeviceLimits
+
+if TYPE_CHECKING:
+    from evonet.backends.base import Episodes
+    from evonet.schedule.schedule import Schedule
 
 WARP: Final = 32
 SYSTEM_SHARED: Final = 1024  # bytes of each block that CUDA takes for itself
@@ -45,6 +53,108 @@ DOUBLES_PER_CYCLE = {"sm_80": 32, "sm_90": 64, "sm_100": 64}
 
 
 @dataclasses.dataclass(frozen=True)
+class Workload:
+    """The sizes of some genomes and their samples.
+
+    Attributes:
+        num_genomes: P.
+        num_inputs: I.
+        num_outputs: O.
+        num_samples: B.
+        shared_x: Whether all genomes see the same samples, [B, I] and not [P, B, I].
+        dtype: float32 or float64.
+        num_nodes: Live nodes of all genomes.
+        num_edges: Their links.
+        num_levels: Levels of all genomes.
+        max_slots: Slots of the largest genome: inputs, live nodes and the states of these.
+        max_level_width: Nodes of the widest level.
+        has_memory: Whether nodes have states.
+        functions: The custom functions that a kernel must know; see `custom_functions`.
+    """
+
+    num_genomes: int
+    num_inputs: int
+    num_outputs: int
+    num_samples: int
+    shared_x: bool
+    dtype: np.dtype[Any]
+    num_nodes: int
+    num_edges: int
+    num_levels: int
+    max_slots: int
+    max_level_width: int
+    has_memory: bool = False
+    functions: str = ""
+
+    @classmethod
+    def of(
+        cls, schedule: Schedule, begin: int, end: int, num_samples: int, shared_x: bool
+    ) -> Workload:
+        """Measures the genomes [begin, end) of a schedule."""
+        s = schedule
+        first, last = int(s.node_start[begin]), int(s.node_start[end])
+        levels = slice(int(s.level_start[begin]), int(s.level_start[end]))
+        level_end = s.level_end[levels].astype(np.int64)
+        width = np.diff(level_end, prepend=0)
+        starts = s.level_start[begin:end] - levels.start
+        starts = starts[np.diff(s.level_start[begin : end + 1]) > 0]
+        width[starts] = level_end[starts]
+        return cls(
+            num_genomes=end - begin,
+            num_inputs=s.num_inputs,
+            num_outputs=s.num_outputs,
+            num_samples=num_samples,
+            shared_x=shared_x,
+            dtype=s.dtype,
+            num_nodes=last - first,
+            num_edges=int(s.edge_start[last] - s.edge_start[first]),
+            num_levels=levels.stop - levels.start,
+            max_slots=int(s.num_slots[begin:end].max(initial=s.num_inputs)),
+            max_level_width=int(width.max(initial=0)),
+            has_memory=s.dynamics.has_memory,
+            functions=custom_functions(s),
+        )
+
+
+@dataclasses.dataclass(frozen=True)
+class RolloutWorkload:
+    """The sizes of some genomes and the episodes that they play.
+
+    Attributes:
+        control: Name of the task.
+        num_genomes: K.
+        num_episodes: E, of each.
+        max_slots: Slots of the largest genome: inputs, live nodes and the states of these.
+        dtype: float32 or float64.
+        has_memory: Whether nodes have states.
+        functions: The custom functions that the kernel must know; see `custom_functions`.
+    """
+
+    control: str
+    num_genomes: int
+    num_episodes: int
+    max_slots: int
+    dtype: np.dtype[Any]
+    has_memory: bool = False
+    functions: str = ""
+
+    @classmethod
+    def of(
+        cls, schedule: Schedule, episodes: Episodes, genomes: npt.NDArray[np.int64]
+    ) -> RolloutWorkload:
+        """Measures the genomes that play, at least one."""
+        return cls(
+            control=episodes.control,
+            num_genomes=len(genomes),
+            num_episodes=episodes.count,
+            max_slots=int(schedule.num_slots[genomes].max()),
+            dtype=schedule.dtype,
+            has_memory=schedule.dynamics.has_memory,
+            functions=custom_functions(schedule),
+        )
+
+
+@dataclasses.dataclass(frozen=True)
 class TeamWork:
     """The work of one team, in the five currencies."""
 
@@ -56,7 +166,7 @@ class TeamWork:
 
 
 def samples_work(work: Workload, vector: int, *, in_global: bool) -> TeamWork:
-    """A warp of forward_samples: a genome of average size on 32 times so many samples."""
+    """A warp of forward_samples: a genome of average size on 32 * vector samples."""
     links, nodes = work.num_edges / work.num_genomes, work.num_nodes / work.num_genomes
     scale = _scale(work)
     link = (SAMPLES_LINK + SAMPLES_LINK_SAMPLE * vector) * scale
@@ -115,15 +225,15 @@ def resident_blocks(limits: DeviceLimits, threads: int, registers: int, shared: 
     )
 
 
-def price(
+def launch_cycles(
     team: TeamWork, num_teams: int, resident_teams: int, sharing: int, limits: DeviceLimits
 ) -> float:
     """Cycles until all teams are done.
 
     Args:
-        team: The work of one.
-        num_teams: How many there are.
-        resident_teams: How many a multiprocessor holds at a time.
+        team: The work of one team.
+        num_teams: Teams of the launch.
+        resident_teams: Teams that a multiprocessor holds at a time.
         sharing: Teams of a block that share a genome.
         limits: The GPU.
     """

@@ -1,4 +1,4 @@
-// cuda_stream.h: the units of one genome, read in order by all lanes of a warp together.
+// unit_reader.h: the units of one genome, read in order by all lanes of a warp together.
 // A chunk lies in shared memory, where reading it is a broadcast; the chunk after it is on its way
 // in registers, a unit per lane. Reading units from global memory where they are needed instead
 // would wait for a cache line every eight units.
@@ -11,16 +11,16 @@ EVONET_NAMESPACE_BEGIN
 constexpr int kChunkUnits = 32;  // one per lane
 constexpr int kChunkBytes = kChunkUnits * kUnit;
 
-// Few registers, because the loop over links wants them: shared memory is addressed by bytes from
-// its begin, chunks start at multiples of their size, and so the place in memory tells the place in
-// the chunk. It is a multiple of the size only when the chunk is used up: a new one is made when a
-// unit is needed, not before.
+// It keeps few registers, because the loop over links needs them: shared memory is addressed by
+// bytes from its start, and chunks start at multiples of their size, so the place in memory gives
+// the place in the chunk. It is a multiple of the size only when the chunk is used up: the next
+// chunk is stored when a unit of it is needed, not before.
 template <class T>
-class UnitStream {
+class UnitReader {
  public:
   // Units [begin, end) of units, where end is read when it is needed; the chunk goes to
   // shared + chunk.
-  __device__ __forceinline__ UnitStream(const uint4* units, unsigned begin, const unsigned* end,
+  __device__ __forceinline__ UnitReader(const uint4* units, unsigned begin, const unsigned* end,
                                         char* shared, int32 chunk)
       : units_(units), next_(begin + lane()), end_(end), shared_(shared), at_(chunk + kChunkBytes) {
     fetch();

@@ -1,20 +1,24 @@
-"""Finds the GPUs that work, or says what is missing and how to get it."""
+"""Finds the GPUs that work, or explains what is missing and how to get it."""
 
 from __future__ import annotations
 
 import ctypes
 import functools
-import importlib
 import importlib.util
 import os
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evonet.backends.cuda.compiler import cubin
+from evonet.backends.cuda.device import (
+    Device,
+    count_devices,
+    cuda_versions,
+    cupy_version,
+    current_device,
+)
+from evonet.backends.cuda.layout import gather_samples
 from evonet.errors import CompileError, DeviceError
-
-if TYPE_CHECKING:
-    from evonet.backends.cuda.device import Device
 
 _LIBRARIES = ("libcuda.so.1", "nvcuda.dll")
 
@@ -36,7 +40,7 @@ def driver_version() -> int:
 
 
 def install_command(driver: int) -> str:
-    """What to type so that CuPy and NVRTC fit a driver.
+    """What to type to install CuPy and NVRTC for a driver.
 
     Args:
         driver: See `driver_version`; 0 if there is none yet.
@@ -47,12 +51,12 @@ def install_command(driver: int) -> str:
 
 @functools.cache  # looking through all folders takes as long as compiling a small population
 def has_cupy() -> bool:
-    """Tells whether CuPy is installed, without importing it."""
+    """Whether CuPy is installed; it is not imported."""
     return importlib.util.find_spec("cupy") is not None
 
 
 def hidden_on_purpose() -> bool:
-    """Tells whether somebody hid all GPUs by CUDA_VISIBLE_DEVICES."""
+    """Whether the user hid all GPUs with CUDA_VISIBLE_DEVICES."""
     return os.environ.get("CUDA_VISIBLE_DEVICES", "0").strip() in ("", "-1")
 
 
@@ -60,9 +64,9 @@ def usable_devices() -> tuple[Device, ...]:
     """The GPUs that ran a small kernel correctly, CuPy's current one first.
 
     Raises:
-        DeviceError: There are none; says why and what to do.
+        DeviceError: There are none; says why and how to fix it.
     """
-    process, found = _survey()
+    process, found = _search()
     if isinstance(found, str):
         raise DeviceError(found)
     check_process(process)
@@ -70,10 +74,10 @@ def usable_devices() -> tuple[Device, ...]:
 
 
 def check_process(process: int) -> None:
-    """Raises in a process that was forked from the one that began to use CUDA.
+    """Raises in a process that was forked from the one that started to use CUDA.
 
     Args:
-        process: The number of the process that began to use CUDA.
+        process: The number of the process that started to use CUDA.
 
     Raises:
         DeviceError: This is another one.
@@ -86,15 +90,15 @@ def check_process(process: int) -> None:
 
 
 @functools.cache
-def _survey() -> tuple[int, tuple[Device, ...] | str]:
+def _search() -> tuple[int, tuple[Device, ...] | str]:
     """The process that asked, and the usable GPUs or why there are none; it takes a second."""
-    return os.getpid(), _look_for_devices()
+    return os.getpid(), _find_usable()
 
 
-def _look_for_devices() -> tuple[Device, ...] | str:
+def _find_usable() -> tuple[Device, ...] | str:
     try:
-        cupy = import_cupy()
-        candidates = list_devices(cupy)
+        check_cupy()
+        candidates = list_devices()
     except DeviceError as error:
         return str(error)
     usable, faults = [], []
@@ -106,55 +110,52 @@ def _look_for_devices() -> tuple[Device, ...] | str:
             faults.append(str(error))
     if not usable:
         return faults[0]
-    first = int(cupy.cuda.runtime.getDevice())
+    first = current_device()
     return tuple(sorted(usable, key=lambda device: (device.index != first, device.index)))
 
 
-def import_cupy() -> Any:
-    """Imports CuPy.
+def check_cupy() -> None:
+    """Checks that CuPy is installed and imports.
 
     Raises:
-        DeviceError: It is not installed, or does not import.
+        DeviceError: It is not or does not; says how to fix it.
     """
     if not has_cupy():
-        raise DeviceError(f"CuPy is not installed. {_fix(driver_version())}")
+        raise DeviceError(f"CuPy is not installed. {_fix()}")
     try:
-        return importlib.import_module("cupy")
-    except Exception as error:  # a broken install raises whatever its libraries raise
+        cupy_version()
+    except Exception as error:  # a broken installation raises whatever its libraries raise
         raise DeviceError(
             f"CuPy is installed but does not import: {error} "
-            f"Remove every package whose name starts with cupy, then {_fix(driver_version())}"
+            f"Remove every package whose name starts with cupy, then {_fix()}"
         ) from error
 
 
-def list_devices(cupy: Any) -> list[Device]:
+def list_devices() -> list[Device]:
     """All GPUs that CUDA sees.
 
     Raises:
-        DeviceError: It sees none.
+        DeviceError: It sees none; says how to fix it.
     """
-    from evonet.backends.cuda.device import Device
-
-    runtime = cupy.cuda.runtime
-    driver, needed = int(runtime.driverGetVersion()), int(runtime.runtimeGetVersion())
+    driver, needed = cuda_versions()
     try:
-        count = int(runtime.getDeviceCount())
-    except runtime.CUDARuntimeError as error:
+        count = count_devices()
+    except DeviceError as error:
         if driver and driver // 1000 < needed // 1000:
             raise DeviceError(
-                f"the GPU's driver runs CUDA {_version(driver)}, and this CuPy needs CUDA "
-                f"{needed // 1000}. Update the driver, or remove every package whose name starts "
-                f"with cupy, then {install_command(driver)}."
+                f"the GPU's driver runs CUDA {driver // 1000}.{driver % 1000 // 10}, and this CuPy "
+                f"needs CUDA {needed // 1000}. Update the driver, or remove every package whose "
+                f"name starts with cupy, then {install_command(driver)}."
             ) from error
         if driver == 0:
             raise DeviceError(
                 "there is no NVIDIA driver. Install version 580 or newer (525 for CUDA 12) and "
                 "reboot, until `nvidia-smi` lists the GPU."
             ) from error
-        raise DeviceError(f"CUDA finds no GPU: {error} {_look_for_it()}") from error
+        raise DeviceError(f"CUDA finds no GPU: {error} {_search_advice()}") from error
     if count == 0:
-        raise DeviceError(f"CUDA finds no GPU. {_look_for_it()}")
-    return [Device(cupy, index) for index in range(count)]
+        raise DeviceError(f"CUDA finds no GPU. {_search_advice()}")
+    return [Device(index, cubin) for index in range(count)]
 
 
 def try_device(device: Device) -> None:
@@ -163,16 +164,14 @@ def try_device(device: Device) -> None:
     Raises:
         DeviceError: Any of it fails.
     """
-    from evonet.backends.cuda.samples import gather
-
     numbers = np.array([[-1, 0, 2**31 - 1]], np.int32)
     found = np.zeros(numbers.shape, np.float32)
     try:
-        device.download(gather(device, device.upload(numbers), found.dtype), found)
+        device.download(gather_samples(device, device.upload(numbers), found.dtype), found)
     except CompileError as error:
         raise DeviceError(
             f"GPU {device.index} ({device.name}, {device.limits.arch}): its kernels do not "
-            f"compile: {error} {_fix(driver_version())}"
+            f"compile: {error} {_fix()}"
         ) from error
     if not np.array_equal(found, numbers.astype(np.float32)):
         raise DeviceError(
@@ -181,18 +180,15 @@ def try_device(device: Device) -> None:
         )
 
 
-def _fix(driver: int) -> str:
+def _fix() -> str:
+    driver = driver_version()
     if driver == 0:
         return f"Install NVIDIA's driver 580 or newer, then {install_command(0)}."
     return f"{install_command(driver)}."
 
 
-def _look_for_it() -> str:
+def _search_advice() -> str:
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
     if visible is not None:
         return f"CUDA_VISIBLE_DEVICES={visible!r} hides GPUs: unset it."
     return "`nvidia-smi` should list the GPU; a container must be started with access to it."
-
-
-def _version(number: int) -> str:
-    return f"{number // 1000}.{number % 1000 // 10}"

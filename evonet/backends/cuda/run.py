@@ -1,0 +1,164 @@
+"""Runs a population on all GPUs: each one runs its shard of the genomes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from evonet.backends.base import DeviceForward, Rollout
+from evonet.backends.cuda.device import Device, DeviceArray, device_index
+from evonet.backends.cuda.discovery import check_process
+from evonet.backends.cuda.layout import gather_samples
+from evonet.backends.cuda.shard import Shard
+from evonet.errors import DeviceMemoryError, ShapeError
+
+if TYPE_CHECKING:
+    from evonet.backends.base import Episodes, Mapping
+    from evonet.schedule.schedule import Schedule
+
+LEAST_WORK: Final = 1 << 18
+"""Nodes and links that are worth a GPU of their own: fewer take longer to send than to run."""
+
+
+def work_before(schedule: Schedule) -> npt.NDArray[np.int64]:
+    """[P + 1] nodes and links of all genomes before each; every genome counts for 1 more."""
+    nodes = schedule.node_start
+    total: npt.NDArray[np.int64] = nodes + schedule.edge_start[nodes] + np.arange(len(nodes))
+    return total
+
+
+def split_genomes(schedule: Schedule, speeds: Sequence[int]) -> list[tuple[int, int]]:
+    """Splits a population into ranges [begin, end), for as many GPUs as there is work for.
+
+    Args:
+        schedule: P genomes.
+        speeds: The relative speed of each GPU.
+
+    Returns:
+        One range for each of the first GPUs, in order, none empty; together all genomes. One
+        empty range if there are none.
+    """
+    before = work_before(schedule)
+    wanted = min(len(speeds), max(1, int(before[-1]) // LEAST_WORK))
+    parts = np.cumsum(speeds[:wanted]) / sum(speeds[:wanted])
+    ends = np.searchsorted(before, parts * before[-1]).tolist()
+    ends[-1] = schedule.num_genomes
+    ranges = [(b, e) for b, e in zip([0, *ends[:-1]], ends, strict=True) if b < e]
+    return ranges or [(0, 0)]
+
+
+class CudaForward(DeviceForward):
+    """A schedule on one or several GPUs; results are on the first, or on the host."""
+
+    def __init__(self, schedule: Schedule, devices: Sequence[Device], mapping: Mapping) -> None:
+        ranges = split_genomes(schedule, [device.limits.num_sms for device in devices])
+        self._schedule = schedule
+        self._devices = {device.index: device for device in devices}
+        self._first = devices[0]
+        self._shards = [
+            Shard(device, schedule, begin, end, mapping)
+            for device, (begin, end) in zip(devices, ranges, strict=False)
+        ]
+        self._process = os.getpid()
+
+    def adopt(self, x: object) -> DeviceArray:
+        """Wraps a device array of any library as CuPy's, without a copy.
+
+        Raises:
+            ShapeError: Its owner or CuPy refuses.
+        """
+        check_process(self._process)
+        try:
+            array = self._first.adopt(x)
+        except (TypeError, ValueError, BufferError, NotImplementedError) as error:
+            raise ShapeError(
+                f"x is a {type(x).__name__} on a device, which CuPy cannot read: {error} "
+                "Copy it to the host first."
+            ) from error
+        if device_index(array) not in self._devices:
+            raise ShapeError(
+                f"x is on GPU {device_index(array)}, which evonet does not use. "
+                f"Copy it to GPU {self._first.index} first."
+            )
+        return array
+
+    def __call__(self, x: Any) -> npt.NDArray[Any]:
+        """Computes [P, B, O] and copies it to the host."""
+        y = np.empty(self._shape(x), self._schedule.dtype)
+        self._forward(x, y)
+        return y
+
+    def on_device(self, x: Any) -> DeviceArray:
+        """Computes [P, B, O] and leaves it on the first GPU; its work may still be under way."""
+        check_process(self._process)
+        shape, dtype = self._shape(x), self._schedule.dtype
+        try:
+            y = self._first.empty(shape, dtype)
+        except DeviceMemoryError:
+            y = None
+        if y is None:
+            self._shards[0].free()
+            try:
+                y = self._first.empty(shape, dtype)
+            except DeviceMemoryError as error:
+                raise DeviceMemoryError(
+                    f"{error} Outputs {list(shape)} of {dtype} do not fit there: take them to the "
+                    'host with out="host", or pass fewer samples at a time.'
+                ) from error
+        self._forward(x, y)
+        return y
+
+    def loss(self, x: Any, targets: Any, loss: int) -> npt.NDArray[Any]:
+        """Computes the loss of every genome, [P, 2], and copies only that to the host."""
+        losses = np.zeros((self._schedule.num_genomes, 2), self._schedule.dtype)
+        if 0 not in self._shape(x):
+            check_process(self._process)
+            goals, samples = self._contiguous(targets), self._contiguous(x)
+            self._each(lambda shard: shard.loss(samples, goals, loss, losses))
+        return losses
+
+    def rollout(self, episodes: Episodes, genomes: npt.NDArray[np.int64]) -> Rollout:
+        """Lets the chosen genomes [K] play whole episodes; results are copied to the host."""
+        check_process(self._process)
+        shape = len(genomes), episodes.count
+        rollout = Rollout(np.empty(shape, self._schedule.dtype), np.empty(shape, np.int32))
+        self._each(lambda shard: shard.rollout(episodes, genomes, rollout))
+        return rollout
+
+    def _forward(self, x: Any, y: Any) -> None:
+        """Writes all outputs to y [P, B, O], on the host or on the first GPU."""
+        if y.size:
+            check_process(self._process)
+            samples = self._contiguous(x)
+            self._each(lambda shard: shard.forward(samples, y))
+
+    def _shape(self, x: Any) -> tuple[int, int, int]:
+        return (self._schedule.num_genomes, x.shape[-2], self._schedule.num_outputs)
+
+    def _contiguous(self, array: Any) -> Any:
+        """Host arrays come in the right form; those of a GPU are converted there."""
+        if isinstance(array, np.ndarray):
+            return array
+        return gather_samples(self._devices[device_index(array)], array, self._schedule.dtype)
+
+    def _each(self, work: Callable[[Shard], None]) -> None:
+        """Runs every shard; a single one in this thread, several in their own."""
+        if len(self._shards) == 1:
+            work(self._shards[0])
+            return
+        # Other threads have other current streams: what the arguments come from must be done.
+        for device in self._devices.values():
+            device.finish()
+
+        def work_to_end(shard: Shard) -> None:
+            work(shard)
+            shard.device.finish()
+
+        with ThreadPoolExecutor(len(self._shards)) as pool:
+            for run in [pool.submit(work_to_end, shard) for shard in self._shards]:
+                run.result()

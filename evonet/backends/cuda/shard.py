@@ -1,0 +1,321 @@
+"""One GPU's range of genomes: uploaded once if it fits, else run in chunks that fit into memory.
+
+Genomes never see each other, so results do not depend on chunks.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from evonet.backends.base import Rollout
+from evonet.backends.cuda.arguments import (
+    NO_STATE,
+    forward_arguments,
+    loss_arguments,
+    rollout_arguments,
+)
+from evonet.backends.cuda.cost import RolloutWorkload, Workload
+from evonet.backends.cuda.layout import pack_schedule, packed_nbytes
+from evonet.backends.cuda.plan import (
+    LaunchPlan,
+    most_genomes,
+    plan_forward,
+    plan_loss,
+    plan_rollout,
+)
+from evonet.errors import DeviceMemoryError
+
+if TYPE_CHECKING:
+    from evonet.backends.base import Episodes, Mapping
+    from evonet.backends.cuda.device import Device, DeviceArray
+    from evonet.backends.cuda.state import DeviceState
+    from evonet.schedule.schedule import Schedule
+
+
+class Chunks:
+    """Runs genomes in chunks, half as many at a time whenever memory runs short.
+
+    What failed once is not tried again: `known` is the size that was left, for genomes with at
+    least as many rows (samples or episodes) as when memory ran short.
+    """
+
+    def __init__(self) -> None:
+        self._size = 0
+        self._short_from = 0  # rows; 0 if memory never ran short
+
+    def known(self, num_rows: int) -> int | None:
+        """The largest chunk to try; None if anything may fit."""
+        return self._size if 0 < self._short_from <= num_rows else None
+
+    def run(
+        self,
+        begin: int,
+        end: int,
+        size: int,
+        num_rows: int,
+        work: Callable[[int, int], None],
+        free: Callable[[], None],
+        advice: Callable[[int], str],
+    ) -> None:
+        """Runs all of [begin, end).
+
+        Args:
+            begin: The first genome.
+            end: The genome after the last.
+            size: Genomes of the first chunk.
+            num_rows: Samples or episodes of each genome.
+            work: Runs a chunk; one that ran out of memory is run again, in smaller ones.
+            free: Frees what can be uploaded again.
+            advice: What to suggest if a single genome does not fit, given which.
+
+        Raises:
+            DeviceMemoryError: Not even one genome fits, with everything else freed.
+        """
+        is_last_try = False
+        while begin < end:
+            last = min(begin + size, end)
+            fault = _try(work, begin, last)
+            if fault is None:
+                begin, is_last_try = last, False
+                continue
+            size = (last - begin + 1) // 2
+            self._size, self._short_from = size, max(1, num_rows)
+            free()
+            if last - begin == 1 and is_last_try:
+                raise DeviceMemoryError(f"{fault} {advice(begin)}")
+            is_last_try = last - begin == 1  # now that everything is freed
+
+
+def _try(work: Callable[[int, int], None], begin: int, end: int) -> str | None:
+    """Returns the GPU's message if memory ran short."""
+    try:
+        work(begin, end)
+    except DeviceMemoryError as error:
+        return str(error)  # and not the error, whose frames keep arrays alive
+    return None
+
+
+class Shard:
+    """The genomes [begin, end) of a schedule, on one GPU.
+
+    Attributes:
+        state: What networks with memory start from and write to; None for their first state.
+    """
+
+    def __init__(
+        self, device: Device, schedule: Schedule, begin: int, end: int, mapping: Mapping
+    ) -> None:
+        self.device = device
+        self.begin = begin
+        self.end = end
+        self.state: DeviceState | None = None
+        self._schedule = schedule
+        self._mapping = mapping
+        self._uploaded: dict[str, DeviceArray] | None = None  # all genomes, if they fit
+        self._forward_chunks, self._rollout_chunks = Chunks(), Chunks()
+        self._workloads: dict[tuple[int, int], Workload] = {}
+        self._lock = threading.Lock()  # one call at a time
+
+    def free(self) -> None:
+        """Frees what is uploaded; the next call uploads it again."""
+        self._uploaded = None
+        self.device.release_memory()
+
+    def forward(self, x: Any, y: Any) -> None:
+        """Evaluates this shard's genomes.
+
+        Args:
+            x: [B, I] or [P, B, I] contiguous samples of the schedule's type, on the host or any
+                GPU.
+            y: [P, B, O] on the host or any GPU; this shard's rows are written.
+
+        Raises:
+            DeviceMemoryError: Not even one genome fits.
+            DeviceError: The GPU failed.
+        """
+        samples = self._samples(x)
+
+        def run(begin: int, end: int) -> None:
+            rows = y[begin:end]
+            if self.device.holds(y):
+                self._evaluate(begin, end, samples, rows)
+                return
+            outputs = self.device.empty(rows.shape, rows.dtype)
+            self._evaluate(begin, end, samples, outputs)
+            if isinstance(rows, np.ndarray):
+                self.device.download(outputs, rows)
+            else:
+                self.device.copy(outputs, rows)
+
+        self._run_forward(x.shape[-2], run)
+
+    def loss(self, x: Any, targets: Any, loss: int, losses: npt.NDArray[Any]) -> None:
+        """Evaluates this shard's genomes and adds up their losses, which alone leave the GPU.
+
+        Args:
+            x: As for `forward`.
+            targets: [B, O] contiguous, of the schedule's type, on the host or any GPU.
+            loss: A position in `evonet.functions.registry.LOSSES`.
+            losses: [P, 2] on the host; this shard's rows are written.
+
+        Raises:
+            DeviceMemoryError: Not even one genome fits.
+            DeviceError: The GPU failed.
+        """
+        device, dtype = self.device, self._schedule.dtype
+        samples, goals = self._samples(x), functools.cache(lambda: device.bring(targets))
+
+        def run(begin: int, end: int) -> None:
+            outputs = device.empty((end - begin, *targets.shape), dtype)
+            work = self._evaluate(begin, end, samples, outputs)
+            found = device.empty((end - begin, 2), dtype)
+            self._launch(plan_loss(work, loss), loss_arguments(work, outputs, goals(), found))
+            device.download(found, losses[begin:end])
+
+        self._run_forward(x.shape[-2], run)
+
+    def rollout(self, episodes: Episodes, genomes: npt.NDArray[np.int64], rollout: Rollout) -> None:
+        """Lets some genomes play whole episodes, in one launch from the first step to the last.
+
+        Args:
+            episodes: E episodes.
+            genomes: [K] positions in the whole schedule; only those of this shard play.
+            rollout: [K, E] each; the rows of those genomes are written.
+
+        Raises:
+            DeviceMemoryError: Not even one genome fits.
+            DeviceError: The GPU failed.
+        """
+        mine = np.flatnonzero((self.begin <= genomes) & (genomes < self.end))
+        mine = mine[np.argsort(genomes[mine], kind="stable")]  # those of a chunk side by side
+        row_nbytes = episodes.count * (self._schedule.dtype.itemsize + np.dtype(np.int32).itemsize)
+        with self._lock:
+            known = self._rollout_chunks.known(episodes.count)
+            self._rollout_chunks.run(
+                0,
+                len(mine),
+                min(known or self._likely_chunk(row_nbytes), most_genomes(episodes)),
+                episodes.count,
+                lambda begin, end: self._play(episodes, genomes, mine[begin:end], rollout),
+                self.free,
+                lambda row: (
+                    f"Genome {genomes[mine[row]]} alone does not fit with {episodes.count} "
+                    "episodes: play fewer at a time, or free memory on that GPU."
+                ),
+            )
+
+    def _samples(self, x: Any) -> Callable[[int, int], DeviceArray]:
+        """Gives the samples of a chunk on this GPU; those of all genomes are brought once."""
+        if x.ndim == 3:
+            return lambda begin, end: self.device.bring(x[begin:end])
+        shared = functools.cache(lambda: self.device.bring(x))
+        return lambda begin, end: shared()
+
+    def _run_forward(self, num_samples: int, work: Callable[[int, int], None]) -> None:
+        row_nbytes = num_samples * self._schedule.num_outputs * self._schedule.dtype.itemsize
+        with self._lock:
+            self._forward_chunks.run(
+                self.begin,
+                self.end,
+                self._forward_chunks.known(num_samples) or self._likely_chunk(row_nbytes),
+                num_samples,
+                work,
+                self.free,
+                lambda genome: (
+                    f"Genome {genome} alone does not fit with {num_samples} samples: "
+                    "pass fewer samples at a time, or free memory on that GPU."
+                ),
+            )
+
+    def _likely_chunk(self, row_nbytes: int) -> int:
+        """As many genomes as should fit, since packing more would mostly be in vain.
+
+        Args:
+            row_nbytes: Results of one genome.
+        """
+        size = max(1, self.end - self.begin)
+        if self._uploaded is None:
+            free = self.device.free_memory()
+            while size > 1 and free < size * row_nbytes + packed_nbytes(
+                self._schedule, self.begin, self.begin + size
+            ):
+                size = (size + 1) // 2
+        return size
+
+    def _evaluate(
+        self, begin: int, end: int, samples: Callable[[int, int], DeviceArray], outputs: DeviceArray
+    ) -> Workload:
+        """Launches the forward pass of a chunk."""
+        s = self._schedule
+        arrays, x = self._upload(begin, end), samples(begin, end)
+        work = self._measure(begin, end, x.shape[-2], x.ndim == 2)
+        plan = plan_forward(work, self.device.limits, self._mapping)
+        state = NO_STATE
+        if self.state is not None:
+            state = self.state.arguments(int(s.node_start[begin] - s.node_start[self.begin]))
+        scratch = self._scratch(plan)
+        self._launch(plan, forward_arguments(plan, work, s, arrays, x, outputs, scratch, state))
+        return work
+
+    def _play(
+        self,
+        episodes: Episodes,
+        genomes: npt.NDArray[np.int64],
+        rows: npt.NDArray[np.int64],
+        rollout: Rollout,
+    ) -> None:
+        """Plays for some rows of a rollout, whose genomes ascend."""
+        device, s = self.device, self._schedule
+        begin, end = int(genomes[rows[0]]), int(genomes[rows[-1]]) + 1
+        if self._uploaded is not None:
+            begin, end = self.begin, self.end
+        arrays = self._upload(begin, end)
+        # The largest genomes first: a warp goes at the pace of its largest.
+        nodes, chosen = s.node_start, genomes[rows]
+        links = s.edge_start[nodes[chosen + 1]] - s.edge_start[nodes[chosen]]
+        rows = rows[np.argsort(-links, kind="stable")]
+        chosen = genomes[rows]
+        plan = plan_rollout(RolloutWorkload.of(s, episodes, chosen), device.limits)
+        players = device.upload((chosen - begin).astype(np.int32))
+        shape = len(rows), episodes.count
+        found = Rollout(device.empty(shape, s.dtype), device.empty(shape, np.int32))
+        scratch = self._scratch(plan)
+        self._launch(plan, rollout_arguments(plan, episodes, s, arrays, players, *found, scratch))
+        for source, target in zip(found, rollout, strict=True):
+            here = np.empty(shape, target.dtype)
+            device.download(source, here)
+            target[rows] = here
+
+    def _upload(self, begin: int, end: int) -> dict[str, DeviceArray]:
+        is_whole = (begin, end) == (self.begin, self.end)
+        if is_whole and self._uploaded is not None:
+            return self._uploaded
+        packed = pack_schedule(self._schedule, begin, end)
+        arrays = {name: self.device.upload(array) for name, array in packed.items()}
+        if is_whole:
+            self._uploaded = arrays
+        return arrays
+
+    def _measure(self, begin: int, end: int, num_samples: int, shared_x: bool) -> Workload:
+        """The workload of some genomes; only what depends on genomes is worth keeping."""
+        if (begin, end) not in self._workloads:
+            work = Workload.of(self._schedule, begin, end, num_samples, shared_x)
+            self._workloads[begin, end] = work
+        known = self._workloads[begin, end]
+        return dataclasses.replace(known, num_samples=num_samples, shared_x=shared_x)
+
+    def _scratch(self, plan: LaunchPlan) -> DeviceArray | None:
+        count = plan.scratch_nbytes // self._schedule.dtype.itemsize
+        return self.device.empty((count,), self._schedule.dtype) if count else None
+
+    def _launch(self, plan: LaunchPlan, arguments: tuple[Any, ...]) -> None:
+        self.device.launch(
+            plan.kernel, plan.defines, plan.grid, plan.block, arguments, plan.shared_mem
+        )

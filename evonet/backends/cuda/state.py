@@ -1,0 +1,104 @@
+"""The states of networks with memory, which stay on the GPUs between calls."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from evonet.backends.cuda.arguments import NULL
+from evonet.backends.cuda.run import CudaForward
+from evonet.errors import DeviceMemoryError
+from evonet.schedule.cells import first_state
+
+if TYPE_CHECKING:
+    from evonet.backends.cuda.device import Device
+
+
+class DeviceState:
+    """Two states [C, N, B] of a shard that take turns: a call reads one and writes the other.
+
+    So a call that runs out of memory halfway and starts again finds the state that it started with.
+    """
+
+    def __init__(self, device: Device, state: npt.NDArray[Any]) -> None:
+        """Copies a state to the GPU.
+
+        Raises:
+            DeviceMemoryError: It does not fit.
+        """
+        self.shape = state.shape
+        self._device = device
+        self._dtype = state.dtype
+        try:
+            self._state = device.upload(state.reshape(-1))
+            self._next = device.empty((state.size,), state.dtype)
+        except DeviceMemoryError as error:
+            raise DeviceMemoryError(
+                f"{error} The states of {state.shape[1]} nodes for {state.shape[2]} samples do "
+                "not fit there twice: pass fewer samples at a time."
+            ) from error
+
+    def arguments(self, first_node: int) -> tuple[Any, ...]:
+        """Lists the arguments of a forward kernel that starts with this node of the shard."""
+        _, num_nodes, num_samples = self.shape
+        begin = first_node * num_samples
+        return (
+            np.int64(num_nodes * num_samples),
+            self._state[begin:] if begin < self._state.size else NULL,
+            self._next[begin:] if begin < self._next.size else NULL,
+        )
+
+    def swap(self) -> None:
+        """Makes what a call has written the state."""
+        self._state, self._next = self._next, self._state
+
+    def read(self) -> npt.NDArray[Any]:
+        """A copy on the host."""
+        state = np.empty(self._state.size, self._dtype)
+        if state.size:
+            self._device.download(self._state, state)
+        return state.reshape(self.shape)
+
+
+class CudaSteps(CudaForward):
+    """Networks with memory: every call continues from where the last one ended."""
+
+    @property
+    def num_samples(self) -> int | None:
+        """B of the state; None before the first call."""
+        states = self._states()
+        return int(states[0].shape[-1]) if states else None
+
+    def reset(self) -> None:
+        """Discards the state, and frees its memory."""
+        for shard in self._shards:
+            shard.state = None
+            shard.device.release_memory()
+
+    def read(self) -> npt.NDArray[Any] | None:
+        """The state [C, N, B] on the host; None before the first call."""
+        states = self._states()
+        return np.concatenate([state.read() for state in states], axis=1) if states else None
+
+    def write(self, state: npt.NDArray[Any]) -> None:
+        """Continues from a state [C, N, B] of the schedule's type."""
+        start = self._schedule.node_start
+        self.reset()
+        states = [
+            DeviceState(shard.device, state[:, start[shard.begin] : start[shard.end]])
+            for shard in self._shards
+        ]
+        for shard, written in zip(self._shards, states, strict=True):
+            shard.state = written
+
+    def _forward(self, x: Any, y: Any) -> None:
+        if not self._states():
+            self.write(first_state(self._schedule, x.shape[-2]))
+        super()._forward(x, y)
+        for state in self._states():
+            state.swap()
+
+    def _states(self) -> list[DeviceState]:
+        return [shard.state for shard in self._shards if shard.state is not None]
