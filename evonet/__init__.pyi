@@ -1,0 +1,51 @@
+# The public names, listed once: __init__.py reads this file, and so do type checkers.
+
+from evonet.config import Config as Config
+from evonet.errors import BackendError as BackendError
+from evonet.errors import CheckpointError as CheckpointError
+from evonet.errors import CompileError as CompileError
+from evonet.errors import ConfigError as ConfigError
+from evonet.errors import CyclicGenomeError as CyclicGenomeError
+from evonet.errors import DeviceError as DeviceError
+from evonet.errors import DeviceMemoryError as DeviceMemoryError
+from evonet.errors import EvonetError as EvonetError
+from evonet.errors import ExpressionError as ExpressionError
+from evonet.errors import ExtinctionError as ExtinctionError
+from evonet.errors import FileFormatError as FileFormatError
+from evonet.errors import FitnessError as FitnessError
+from evonet.errors import GenomeError as GenomeError
+from evonet.errors import OptionError as OptionError
+from evonet.errors import RunFolderError as RunFolderError
+from evonet.errors import ShapeError as ShapeError
+from evonet.errors import UnknownFunctionError as UnknownFunctionError
+from evonet.evaluation.evaluation import Evaluation as Evaluation
+from evonet.evolution.algorithm import Algorithm as Algorithm
+from evonet.evolution.callbacks import CheckpointSaver as CheckpointSaver
+from evonet.evolution.callbacks import MetricsWriter as MetricsWriter
+from evonet.evolution.callbacks import Progress as Progress
+from evonet.evolution.hooks import Callback as Callback
+from evonet.evolution.hooks import Result as Result
+from evonet.evolution.neat.neat import NEAT as NEAT
+from evonet.evolution.record import GenerationRecord as GenerationRecord
+from evonet.evolution.state import Best as Best
+from evonet.evolution.tensorboard import TensorBoardWriter as TensorBoardWriter
+from evonet.functions.registry import register_activation as register_activation
+from evonet.functions.registry import register_aggregation as register_aggregation
+from evonet.functions.registry import unregister_activation as unregister_activation
+from evonet.functions.registry import unregister_aggregation as unregister_aggregation
+from evonet.genes.genome import Genome as Genome
+from evonet.genes.population import Population as Population
+from evonet.network import Network as Network
+from evonet.network import compile as compile
+from evonet.runs.champion import load_champion as load_champion
+from evonet.runs.champion import read_champion as read_champion
+from evonet.runs.champion import save_champion as save_champion
+from evonet.runs.folder import RunFolder as RunFolder
+from evonet.runs.loop import evolve as evolve
+from evonet.runs.start import resume_run as resume_run
+from evonet.runs.start import start_run as start_run
+from evonet.schedule.analysis import Analysis as Analysis
+from evonet.schedule.schedule import Schedule as Schedule
+from evonet.schedule.schedule import build_schedule as build_schedule
+
+__version__: str
