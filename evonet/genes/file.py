@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evonet.errors import EvonetError, FileFormatError
-from evonet.files.tensors import read_tensors, write_tensors
+from evonet.files.checksummed_tensors import read_tensors, write_tensors
 from evonet.functions.registry import ACTIVATION_TABLE, AGGREGATION_TABLE, adopted, is_texts
 from evonet.functions.table import Functions
 from evonet.genes.arrays import ARRAYS, MOST_PINS

@@ -56,7 +56,7 @@ from evonet.evolution.checkpoint import (
     save_checkpoint,
 )
 from evonet.evolution.checkpoint.file import FORMAT, VERSION, pack
-from evonet.files.tensors import write_tensors
+from evonet.files.checksummed_tensors import write_tensors
 from evonet.runs.champion import save_champion
 from evonet.runs.loop import evolve
 from evonet.tasks import xor

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 
 from evonet.errors import FileFormatError
 from evonet.files.atomic import open_atomic
-from evonet.files.tensors import read_tensors, write_tensors
+from evonet.files.checksummed_tensors import read_tensors, write_tensors
 from evonet.functions.registry import ACTIVATIONS, AGGREGATIONS
 from evonet.genes.arrays import ARRAYS
 from evonet.genes.file import FORMAT, VERSION

@@ -25,7 +25,7 @@ from evonet.evolution.checkpoint import (
     save_checkpoint,
 )
 from evonet.evolution.checkpoint.file import FORMAT, VERSION, pack
-from evonet.files.tensors import write_tensors
+from evonet.files.checksummed_tensors import write_tensors
 from evonet.genes.arrays import ARRAYS
 from evonet.tasks import xor
 from tests.campaigns import checkpoints as checkpoint_campaign

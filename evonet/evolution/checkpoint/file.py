@@ -2,7 +2,7 @@
 
 The genomes are those of the population, then the best one so far if there is one. What only one
 algorithm has is packed and unpacked by its class; what the task keeps has names with "task." in
-front. Everything else is in the settings, the config as TOML. `evonet.files.tensors` checksums it.
+front. Everything else is in the settings, the config as TOML. `evonet.files.checksummed_tensors` checksums it.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from evonet.config.config import digest_tables
 from evonet.errors import CheckpointError, EvonetError
 from evonet.evaluation import OnBadFitness
 from evonet.evolution.state import Best, State
+from evonet.files.checksummed_tensors import read_tensors, write_tensors
 from evonet.files.saved_state import SavedState, ascends, check, check_real, check_whole
-from evonet.files.tensors import read_tensors, write_tensors
 from evonet.functions.registry import adopted, is_texts, join_texts
 from evonet.genes.arrays import ARRAYS, MOST_PINS
 from evonet.genes.file import FUNCTIONS, pack_functions, renumber
