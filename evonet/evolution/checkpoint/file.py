@@ -2,7 +2,8 @@
 
 The genomes are those of the population, then the best one so far if there is one. What only one
 algorithm has is packed and unpacked by its class; what the task keeps has names with "task." in
-front. Everything else is in the settings, the config as TOML. `evonet.files.checksummed_tensors` checksums it.
+front. Everything else is in the settings, the config as TOML. The file's checksum is that of
+`evonet.files.checksummed_tensors`.
 """
 
 from __future__ import annotations
