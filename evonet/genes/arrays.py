@@ -1,7 +1,7 @@
-"""The arrays that a population is made of: their names, types and meaning.
+"""The arrays of a population, as `kernels/genetics/population.def` lists them.
 
-Everything that treats all arrays alike (selecting, comparing, saving) walks
-over the tables below, so an array is listed once.
+Everything that treats all arrays alike (selecting, comparing, saving) iterates over the tables
+below, so an array is listed once.
 """
 
 from __future__ import annotations
@@ -11,35 +11,23 @@ from typing import Any, Final, TypeAlias, TypedDict
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from evonet.definitions.reader import read_list
 from evonet.errors import ShapeError
 
 Int64Array: TypeAlias = NDArray[np.int64]
 RealArray: TypeAlias = NDArray[np.floating[Any]]
 RealType: TypeAlias = "np.dtype[np.float32] | np.dtype[np.float64]"
 
-# "real" stands for the population's own type, float32 or float64.
-NODE_ARRAYS: Final[dict[str, str]] = {
-    "node_key": "int64",
-    "bias": "real",
-    "response": "real",
-    "activation": "uint8",
-    "aggregation": "uint8",
-    "time_constant": "real",
-}
-CONNECTION_ARRAYS: Final[dict[str, str]] = {
-    "innovation": "int64",
-    "source": "int64",
-    "target": "int64",
-    "weight": "real",
-    "enabled": "bool",
-    "rank": "int32",
-}
-ARRAYS: Final[dict[str, str]] = {
-    "node_start": "int64",
-    **NODE_ARRAYS,
-    "conn_start": "int64",
-    **CONNECTION_ARRAYS,
-}
+
+def _types(*kinds: str) -> dict[str, str]:
+    entries = read_list("genetics/population.def", *kinds)
+    return {name: type_name for type_name, name, _ in entries}
+
+
+# Types by name; "real" stands for the population's own type, float32 or float64.
+NODE_ARRAYS: Final = _types("node_gene")
+CONNECTION_ARRAYS: Final = _types("connection_gene", "connection_order")
+ARRAYS: Final = _types("offsets", "node_gene", "connection_gene", "connection_order")
 
 # Keys and innovations stay below this, so that adding a few of them cannot overflow.
 LARGEST_KEY: Final = 2**62

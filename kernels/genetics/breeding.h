@@ -20,15 +20,6 @@ EVONET_FN int64 cycle_scratch(int64 num_nodes, int64 num_conns) {
   return table_slots(num_nodes) + 3 * (num_nodes + 2) + num_conns;
 }
 
-template <class T>
-EVONET_FN void copy_connection(const Genes<T>& to, int32 i, const ConstGenes<T>& from, int32 j) {
-  to.innovation[i] = from.innovation[j];
-  to.source[i] = from.source[j];
-  to.target[i] = from.target[j];
-  to.weight[i] = from.weight[j];
-  to.enabled[i] = from.enabled[j];
-}
-
 // Every gene of the fitter parent is inherited; where the other has it too, each attribute comes
 // from either. A connection that is off in one of them is off in the child three times in four.
 template <class T>
@@ -44,7 +35,7 @@ EVONET_FN void inherit(Child<T>& child, const Genome<T>& fitter, const Genome<T>
   for (int32 i = 0; i < fitter.num_conns; ++i) {
     const int at = i % kBlock;
     if (at == 0 && !same_parent) r = draws.block(FOR_INHERITED_CONNECTION, uint32(i), 1);
-    copy_connection(c, i, a, i);
+    c.copy_connection(i, a, i);
     if (same_parent) continue;
     while (j < other.num_conns && b.innovation[j] < a.innovation[i]) ++j;
     if (j == other.num_conns || b.innovation[j] != a.innovation[i]) continue;
@@ -57,12 +48,7 @@ EVONET_FN void inherit(Child<T>& child, const Genome<T>& fitter, const Genome<T>
   for (int32 i = 0; i < fitter.num_nodes; ++i) {
     const int at = i % kBlock;
     if (at == 0 && !same_parent) r = draws.block(FOR_INHERITED_NODE, uint32(i), 1);
-    c.node_key[i] = a.node_key[i];
-    c.bias[i] = a.bias[i];
-    c.response[i] = a.response[i];
-    c.activation[i] = a.activation[i];
-    c.aggregation[i] = a.aggregation[i];
-    c.time_constant[i] = a.time_constant[i];
+    c.copy_node(i, a, i);
     if (same_parent) continue;
     while (j < other.num_nodes && b.node_key[j] < a.node_key[i]) ++j;
     if (j == other.num_nodes || b.node_key[j] != a.node_key[i]) continue;
@@ -92,13 +78,7 @@ EVONET_FN void remove_connection(Child<T>& child, int32 i) {
   const Genes<T>& c = child.genes;
   if (c.innovation[i] >= kPendingNode) --child.request.num_new;
   --child.num_conns;
-  for (; i < child.num_conns; ++i) {
-    c.innovation[i] = c.innovation[i + 1];
-    c.source[i] = c.source[i + 1];
-    c.target[i] = c.target[i + 1];
-    c.weight[i] = c.weight[i + 1];
-    c.enabled[i] = c.enabled[i + 1];
-  }
+  for (; i < child.num_conns; ++i) c.copy_connection(i, c, i + 1);
 }
 
 // Would source -> target close a cycle? Looks at all connections, disabled ones too, since they
@@ -114,7 +94,7 @@ EVONET_FN bool closes_cycle(const Child<T>& child, int64 source, int64 target) {
 
   // Group connections by source, then walk on from the target.
   const int32 nodes = child.num_nodes;
-  KeyTable index{c.node_key, child.scratch, table_slots(nodes)};
+  KeyTable index{c.node_key, child.scratch, table_bits(nodes)};
   index.build(nodes);
   int32* start = child.scratch + table_slots(nodes);
   int32* stack = start + nodes + 2;
@@ -208,14 +188,7 @@ EVONET_FN void delete_node(Child<T>& child, int32 num_outputs, uint32 which) {
     if (c.source[i] == key || c.target[i] == key) remove_connection(child, i);
   }
   --child.num_nodes;
-  for (int32 k = gone; k < child.num_nodes; ++k) {
-    c.node_key[k] = c.node_key[k + 1];
-    c.bias[k] = c.bias[k + 1];
-    c.response[k] = c.response[k + 1];
-    c.activation[k] = c.activation[k + 1];
-    c.aggregation[k] = c.aggregation[k + 1];
-    c.time_constant[k] = c.time_constant[k + 1];
-  }
+  for (int32 k = gone; k < child.num_nodes; ++k) c.copy_node(k, c, k + 1);
   if (key == kPendingNode) child.request.split = -1;
   if (key == child.request.source || key == child.request.target) child.request.target = -1;
 }

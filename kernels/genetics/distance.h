@@ -8,7 +8,7 @@
 
 #include "genetics/gene_rules.h"
 #include "genetics/standards.h"
-#include "numerics/portable.h"
+#include "numerics/key_table.h"
 
 EVONET_NAMESPACE_BEGIN
 
@@ -19,32 +19,19 @@ EVONET_FN V read_lanes(const Lane<V>* from) {
   return lanes;
 }
 
-// Slots for so many words: a power of two, at least half of them empty.
-EVONET_FN int32 dictionary_slots(int32 num_words) {
-  int32 slots = 4;
-  while (slots < 2 * num_words) slots *= 2;
-  return slots;
-}
-
-// The slot of a word, or the free one where it would be.
+// The slot of a word, or the free one where it belongs.
 template <class T>
-EVONET_FN int32 slot_of(const GeneDictionary<T>& dictionary, int64 first, int64 second) {
-  const unsigned long long mixed =
-      ((unsigned long long)first * 0x9E3779B97F4A7C15ull + (unsigned long long)second) *
-      0xBF58476D1CE4E5B9ull;
-  const int32 mask = dictionary.num_slots - 1;
-  for (int32 slot = int32(mixed >> 33) & mask;; slot = (slot + 1) & mask) {
-    const int32 word = dictionary.slots[slot];
-    if (word < 0 || (dictionary.first[word] == first && dictionary.second[word] == second)) {
-      return slot;
-    }
-  }
+EVONET_FN int64 slot_of(const GeneDictionary<T>& dictionary, int64 first, int64 second) {
+  return find_slot(dictionary.slots, dictionary.slot_bits, hash_pair(first, second),
+                   [&](int32 word) {
+                     return dictionary.first[word] == first && dictionary.second[word] == second;
+                   });
 }
 
 // The row of a word, which is put in if it is missing.
 template <class T>
 EVONET_FN int32 learn(GeneDictionary<T>& dictionary, int64 first, int64 second, int attributes) {
-  const int32 slot = slot_of(dictionary, first, second);
+  const int64 slot = slot_of(dictionary, first, second);
   if (dictionary.slots[slot] < 0) {
     const int32 word = dictionary.num_words++;
     dictionary.slots[slot] = word;

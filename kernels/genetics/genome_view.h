@@ -1,4 +1,4 @@
-// genome_view.h: the genes of one genome as pointers; evonet/population.py explains each array.
+// genome_view.h: the genes of one genome as pointers, by the names of population.def.
 // Not in a namespace per instruction set: these structs cross from one translation unit to another.
 #pragma once
 
@@ -6,32 +6,54 @@
 
 namespace evonet {
 
-// Of a genome that is being written, or with const types of one that is only read.
-template <class T, class Key, class Byte, class Flag>
-struct GenesOf {
-  Key* node_key;
-  T* bias;
-  T* response;
-  Byte* activation;
-  Byte* aggregation;
-  T* time_constant;
-  Key* innovation;
-  Key* source;
-  Key* target;
-  T* weight;
-  Flag* enabled;
+// The types of population.def, of a genome that is being written and of one that is only read.
+template <class T>
+struct GeneTypes {
+  using int64_gene = long long;
+  using real_gene = T;
+  using uint8_gene = unsigned char;
+  using bool_gene = bool;
+};
+template <class T>
+struct ConstGeneTypes {
+  using int64_gene = const long long;
+  using real_gene = const T;
+  using uint8_gene = const unsigned char;
+  using bool_gene = const bool;
+};
 
+template <class Types>
+struct GenesOf {
+#define EVONET_NODE_GENE(type, name, meaning) typename Types::type##_gene* name;
+#define EVONET_CONNECTION_GENE(type, name, meaning) typename Types::type##_gene* name;
+#include "genetics/population.def"
+
+  // The genes from a node and a connection on.
   EVONET_METHOD GenesOf at(long long node, long long conn) const {
-    return {node_key + node,    bias + node,          response + node,   activation + node,
-            aggregation + node, time_constant + node, innovation + conn, source + conn,
-            target + conn,      weight + conn,        enabled + conn};
+    return {
+#define EVONET_NODE_GENE(type, name, meaning) name + node,
+#define EVONET_CONNECTION_GENE(type, name, meaning) name + conn,
+#include "genetics/population.def"
+    };
+  }
+
+  // Copies node or connection j of another genome, or of this one, to position i.
+  template <class Other>
+  EVONET_METHOD void copy_node(int i, const GenesOf<Other>& from, int j) const {
+#define EVONET_NODE_GENE(type, name, meaning) name[i] = from.name[j];
+#include "genetics/population.def"
+  }
+  template <class Other>
+  EVONET_METHOD void copy_connection(int i, const GenesOf<Other>& from, int j) const {
+#define EVONET_CONNECTION_GENE(type, name, meaning) name[i] = from.name[j];
+#include "genetics/population.def"
   }
 };
 
 template <class T>
-using Genes = GenesOf<T, long long, unsigned char, bool>;
+using Genes = GenesOf<GeneTypes<T>>;
 template <class T>
-using ConstGenes = GenesOf<const T, const long long, const unsigned char, const bool>;
+using ConstGenes = GenesOf<ConstGeneTypes<T>>;
 
 template <class T>
 struct Genome {

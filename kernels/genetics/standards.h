@@ -17,8 +17,8 @@ enum LinkRow { LINK_HELD, LINK_WEIGHT, LINK_ENABLED, LINK_ROWS };
 template <class T>
 struct GeneDictionary {
   int num_words;
-  int num_slots;      // a power of two
-  int* slots;         // word in each slot of a hash table, or -1
+  int slot_bits;
+  int* slots;         // [2^slot_bits] word in each slot of a hash table, or -1
   long long* first;   // node key or source of each word
   long long* second;  // 0 or target
   T* rows;            // [words, attributes, kStandards]

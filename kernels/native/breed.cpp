@@ -9,6 +9,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "numerics/key_table.h"
+
 namespace evonet {
 namespace {
 
@@ -44,9 +46,7 @@ struct Given {
 
 struct PairHash {
   size_t operator()(const std::array<long long, 2>& pair) const {
-    uint64_t h = static_cast<uint64_t>(pair[0]) * 0x9E3779B97F4A7C15u;
-    h = (h ^ (h >> 29) ^ static_cast<uint64_t>(pair[1])) * 0xBF58476D1CE4E5B9u;
-    return h ^ (h >> 32);
+    return hash_pair(pair[0], pair[1]);
   }
 };
 
@@ -97,11 +97,8 @@ void put_numbers(const Genes<T>& c, int num_nodes, int num_conns, const Request&
     if (c.source[i] == kPending) c.source[i] = given.node;
     if (c.target[i] == kPending) c.target[i] = given.node;
     for (int j = i; j > first && c.innovation[j] < c.innovation[j - 1]; --j) {
-      std::swap(c.innovation[j], c.innovation[j - 1]);
-      std::swap(c.source[j], c.source[j - 1]);
-      std::swap(c.target[j], c.target[j - 1]);
-      std::swap(c.weight[j], c.weight[j - 1]);
-      std::swap(c.enabled[j], c.enabled[j - 1]);
+#define EVONET_CONNECTION_GENE(type, name, meaning) std::swap(c.name[j], c.name[j - 1]);
+#include "genetics/population.def"
     }
   }
 }
@@ -184,17 +181,9 @@ template <class T>
 void copy_genome(Child<T>& child, const Genome<T>& from) {
   const Genes<T>& to = child.genes;
   const ConstGenes<T>& a = from.genes;
-  std::copy_n(a.node_key, from.num_nodes, to.node_key);
-  std::copy_n(a.bias, from.num_nodes, to.bias);
-  std::copy_n(a.response, from.num_nodes, to.response);
-  std::copy_n(a.activation, from.num_nodes, to.activation);
-  std::copy_n(a.aggregation, from.num_nodes, to.aggregation);
-  std::copy_n(a.time_constant, from.num_nodes, to.time_constant);
-  std::copy_n(a.innovation, from.num_conns, to.innovation);
-  std::copy_n(a.source, from.num_conns, to.source);
-  std::copy_n(a.target, from.num_conns, to.target);
-  std::copy_n(a.weight, from.num_conns, to.weight);
-  std::copy_n(a.enabled, from.num_conns, to.enabled);
+#define EVONET_NODE_GENE(type, name, meaning) std::copy_n(a.name, from.num_nodes, to.name);
+#define EVONET_CONNECTION_GENE(type, name, meaning) std::copy_n(a.name, from.num_conns, to.name);
+#include "genetics/population.def"
   child.num_nodes = from.num_nodes;
   child.num_conns = from.num_conns;
   child.request = {-1, 0, -1, 0};

@@ -15,54 +15,12 @@
 #include <atomic>
 #include <vector>
 
+#include "native/key_index.h"
 #include "nodes/activations.h"
 #include "nodes/aggregations.h"
 
 namespace evonet {
 namespace {
-
-// Maps the keys of one genome's nodes to 0..N-1: a table while keys are dense, else a hash.
-class KeyIndex {
- public:
-  void build(const int64_t* keys, int32_t count) {
-    keys_ = keys;
-    dense_ = count == 0 || keys[count - 1] < 4 * int64_t{count} + 256;
-    if (dense_) {
-      const size_t needed = count == 0 ? 0 : static_cast<size_t>(keys[count - 1]) + 1;
-      if (slots_.size() < needed) slots_.resize(needed);
-      for (int32_t i = 0; i < count; ++i) slots_[keys[i]] = i;
-      return;
-    }
-    bits_ = 1;
-    while ((int64_t{1} << bits_) < 2 * int64_t{count}) ++bits_;
-    mask_ = (size_t{1} << bits_) - 1;
-    if (slots_.size() <= mask_) slots_.resize(mask_ + 1);
-    std::fill(slots_.begin(), slots_.begin() + mask_ + 1, -1);
-    for (int32_t i = 0; i < count; ++i) {
-      size_t slot = home(keys[i]);
-      while (slots_[slot] >= 0) slot = (slot + 1) & mask_;
-      slots_[slot] = i;
-    }
-  }
-
-  int32_t operator[](int64_t key) const {
-    if (dense_) return slots_[key];
-    size_t slot = home(key);
-    while (keys_[slots_[slot]] != key) slot = (slot + 1) & mask_;
-    return slots_[slot];
-  }
-
- private:
-  size_t home(int64_t key) const {
-    return (static_cast<uint64_t>(key) * 0x9E3779B97F4A7C15u) >> (64 - bits_);
-  }
-
-  const int64_t* keys_ = nullptr;
-  std::vector<int32_t> slots_;
-  size_t mask_ = 0;
-  int bits_ = 1;
-  bool dense_ = true;
-};
 
 // The schedules of consecutive genomes, offsets counted from the part's own beginning. Buffers
 // have room for every gene; what pruning leaves unused is never touched.

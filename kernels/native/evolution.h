@@ -40,7 +40,6 @@ struct EvolutionKernels {
                 uint32_t index);
   void (*first)(Child<T>& child, const FirstPlan& plan, const GenomeRules<T>& rules,
                 RandomSource random, uint32_t index);
-  int (*dictionary_slots)(int num_words);
   void (*add_standard)(Standards<T>& standards, const Genome<T>& genome);
   // The distance of a genome to each standard; `words` holds one number per gene of the genome.
   void (*measure)(const Standards<T>& standards, const Genome<T>& genome,

@@ -23,8 +23,6 @@ void first_one(Child<T>& child, const FirstPlan& plan, const GenomeRules<T>& rul
   make_first_genome(child, plan, rules, Draws{random.seed, random.generation, index});
 }
 
-inline int dictionary_slots_of(int num_words) { return dictionary_slots(num_words); }
-
 template <class T>
 void add_standard_to(Standards<T>& standards, const Genome<T>& genome) {
   add_standard(standards, genome);
@@ -46,8 +44,7 @@ inline int64_t cycle_scratch_of(int64_t num_nodes, int64_t num_conns) {
 }
 
 template <class T>
-constexpr EvolutionKernels<T> kEvolution = {&cycle_scratch_of,   &breed_one<T>,
-                                            &first_one<T>,       &dictionary_slots_of,
+constexpr EvolutionKernels<T> kEvolution = {&cycle_scratch_of, &breed_one<T>, &first_one<T>,
                                             &add_standard_to<T>, &measure<T>};
 
 EVONET_NAMESPACE_END

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "native/evolution.h"
+#include "numerics/key_table.h"
 
 namespace evonet {
 
@@ -37,12 +38,14 @@ class StandardSet {
     std::unique_ptr<long long[]> words;
     std::unique_ptr<T[]> rows;
 
-    GeneDictionary<T> make(int most_words, int attributes, int num_slots) {
+    GeneDictionary<T> make(int most_words, int attributes) {
+      const int bits = table_bits(most_words);
+      const size_t num_slots = size_t{1} << bits;
       slots.reset(new int[num_slots]);
       words.reset(new long long[2 * static_cast<size_t>(most_words)]);
       rows.reset(new T[static_cast<size_t>(most_words) * attributes * kStandards]);
       std::fill(slots.get(), slots.get() + num_slots, -1);
-      return {0, num_slots, slots.get(), words.get(), words.get() + most_words, rows.get()};
+      return {0, bits, slots.get(), words.get(), words.get() + most_words, rows.get()};
     }
   };
 
@@ -57,8 +60,8 @@ class StandardSet {
         num_nodes += genome->num_nodes;
         num_conns += genome->num_conns;
       }
-      standards.nodes = nodes.make(num_nodes, NODE_ROWS, kernels.dictionary_slots(num_nodes));
-      standards.links = links.make(num_conns, LINK_ROWS, kernels.dictionary_slots(num_conns));
+      standards.nodes = nodes.make(num_nodes, NODE_ROWS);
+      standards.links = links.make(num_conns, LINK_ROWS);
       numbers.reset(new long long[static_cast<size_t>(num_conns) * kStandards]);
       standards.numbers = numbers.get();
       for (const Genome<T>* genome = begin; genome < end; ++genome) {

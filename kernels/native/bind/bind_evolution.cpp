@@ -80,46 +80,30 @@ DistanceRules<T> read_distance_rules(const nb::dict& d) {
 // A Population object's arrays, kept alive by the caller.
 template <class T>
 GenomesView<T> read_population(const nb::object& p) {
-  const auto keys = [&](const char* name) {
-    return reinterpret_cast<const long long*>(nb::cast<In<int64_t>>(p.attr(name)).data());
-  };
-  const auto reals = [&](const char* name) { return nb::cast<In<T>>(p.attr(name)).data(); };
-  const auto bytes = [&](const char* name) { return nb::cast<In<uint8_t>>(p.attr(name)).data(); };
   const auto starts = nb::cast<In<int64_t>>(p.attr("node_start"));
+  const ConstGenes<T> genes{
+#define EVONET_NODE_GENE(type, name, meaning) \
+  nb::cast<In<typename GeneTypes<T>::type##_gene>>(p.attr(#name)).data(),
+#define EVONET_CONNECTION_GENE(type, name, meaning) EVONET_NODE_GENE(type, name, meaning)
+#include "genetics/population.def"
+  };
   return {static_cast<int64_t>(starts.shape(0)) - 1,
           nb::cast<int>(p.attr("num_inputs")),
           nb::cast<int>(p.attr("num_outputs")),
-          {keys("node_key"), reals("bias"), reals("response"), bytes("activation"),
-           bytes("aggregation"), reals("time_constant"), keys("innovation"), keys("source"),
-           keys("target"), reals("weight"), nb::cast<In<bool>>(p.attr("enabled")).data()},
+          genes,
           starts.data(),
           nb::cast<In<int64_t>>(p.attr("conn_start")).data()};
-}
-
-nb::object keys_to_numpy(Buffer<long long>& buffer) {
-  Buffer<int64_t> same;
-  same.size = buffer.size;
-  same.data.reset(reinterpret_cast<int64_t*>(buffer.data.release()));
-  return to_numpy(same);
 }
 
 template <class T>
 nb::dict to_dict(Offspring<T>& out) {
   nb::dict d;
-  d["node_start"] = to_numpy(out.node_start);
-  d["node_key"] = keys_to_numpy(out.genes.node_key);
-  d["bias"] = to_numpy(out.genes.bias);
-  d["response"] = to_numpy(out.genes.response);
-  d["activation"] = to_numpy(out.genes.activation);
-  d["aggregation"] = to_numpy(out.genes.aggregation);
-  d["time_constant"] = to_numpy(out.genes.time_constant);
-  d["conn_start"] = to_numpy(out.conn_start);
-  d["innovation"] = keys_to_numpy(out.genes.innovation);
-  d["source"] = keys_to_numpy(out.genes.source);
-  d["target"] = keys_to_numpy(out.genes.target);
-  d["weight"] = to_numpy(out.genes.weight);
-  d["enabled"] = to_numpy(out.genes.enabled);
-  d["rank"] = to_numpy(out.rank);
+  const auto add = [&](const char* name, auto& genes) { d[name] = to_numpy(genes); };
+  add("node_start", out.node_start);
+  out.genes.each_node_gene(add);
+  add("conn_start", out.conn_start);
+  out.genes.each_connection_gene(add);
+  add("rank", out.rank);
   return d;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "native/neat_python/genome.h"
+#include "numerics/key_table.h"
 
 namespace evonet {
 
@@ -31,43 +32,37 @@ class KeyNumbers {
  public:
   explicit KeyNumbers(size_t expected) {
     keys_.reserve(expected);
-    grow(2 * expected + 8);
+    grow(table_bits(static_cast<int64_t>(expected) + 4));
   }
 
   int32_t operator()(int64_t key) {
-    if (2 * (keys_.size() + 1) > slots_.size()) grow(2 * slots_.size());
-    size_t s = home(key);
-    while (slots_[s] >= 0) {
-      if (keys_[slots_[s]] == key) return slots_[s];
-      s = (s + 1) & (slots_.size() - 1);
+    if (2 * (keys_.size() + 1) > slots_.size()) grow(bits_ + 1);
+    int32_t& slot = slots_[slot_of(key)];
+    if (slot < 0) {
+      slot = size();
+      keys_.push_back(key);
     }
-    slots_[s] = static_cast<int32_t>(keys_.size());
-    keys_.push_back(key);
-    return slots_[s];
+    return slot;
   }
 
   const std::vector<int64_t>& keys() const { return keys_; }
   int32_t size() const { return static_cast<int32_t>(keys_.size()); }
 
  private:
-  size_t home(int64_t key) const {
-    const uint64_t mixed = static_cast<uint64_t>(key) * 0x9E3779B97F4A7C15ull;
-    return static_cast<size_t>(mixed >> 32) & (slots_.size() - 1);
+  int64_t slot_of(int64_t key) const {
+    return find_slot(slots_.data(), bits_, hash_key(key),
+                     [&](int32_t number) { return keys_[number] == key; });
   }
 
-  void grow(size_t wanted) {
-    size_t size = 16;
-    while (size < wanted) size *= 2;
-    slots_.assign(size, -1);
-    for (int32_t i = 0; i < this->size(); ++i) {
-      size_t s = home(keys_[i]);
-      while (slots_[s] >= 0) s = (s + 1) & (size - 1);
-      slots_[s] = i;
-    }
+  void grow(int bits) {
+    bits_ = bits;
+    slots_.assign(size_t{1} << bits, -1);
+    for (int32_t i = 0; i < size(); ++i) slots_[slot_of(keys_[i])] = i;
   }
 
   std::vector<int64_t> keys_;
   std::vector<int32_t> slots_;
+  int bits_ = 0;
 };
 
 // Numbers all keys on the way; `numbers` begins empty.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "native/bind/bindings.h"
+#include "native/gene_buffers.h"
 #include "native/neat_python/python_reading.h"
 
 namespace evonet {
@@ -92,7 +93,9 @@ struct GeneDicts {
 
 // Where each gene belongs so that keys ascend inside every genome; empty if they already do.
 // Sets `repeats` if a key occurs twice in a genome.
-std::vector<int64_t> order_within(const Buffer<int64_t>& start, const int64_t* key, bool& repeats) {
+std::vector<int64_t> order_within(const Buffer<int64_t>& start, const Buffer<long long>& keys,
+                                  bool& repeats) {
+  const long long* const key = keys.data.get();
   std::vector<int64_t> order;
   for (int64_t g = 0; g + 1 < start.size; ++g) {
     const int64_t begin = start.data[g], end = start.data[g + 1];
@@ -128,32 +131,24 @@ bool pack_nodes(const nb::list& genomes, const nb::dict& activations, const nb::
            *aggregation_name = names("aggregation");
   PyObject* first = nodes.first_gene();
   const bool has_time = first != nullptr && has_attribute(first, time_name);
-  const int64_t count = nodes.total();
-  Buffer<int64_t> key(count);
-  Buffer<double> bias(count), response(count), time_constant(count);
-  Buffer<uint8_t> activation(count), aggregation(count);
+  GeneBuffers<double> genes(nodes.total(), 0);
   FunctionIds activation_id(activations), aggregation_id(aggregations);
-  nodes.each([&](int64_t i, PyObject* node_key, PyObject* gene) {
-    key.data[i] = read_whole(node_key);
-    bias.data[i] = read_real(attribute(gene, bias_name));
-    response.data[i] = read_real(attribute(gene, response_name));
+  nodes.each([&](int64_t i, PyObject* key, PyObject* gene) {
+    genes.node_key.data[i] = read_whole(key);
+    genes.bias.data[i] = read_real(attribute(gene, bias_name));
+    genes.response.data[i] = read_real(attribute(gene, response_name));
     // neat-python before 2 has no time constants.
-    time_constant.data[i] = has_time ? read_real(attribute(gene, time_name)) : 1.0;
-    activation.data[i] = activation_id(attribute(gene, activation_name));
-    aggregation.data[i] = aggregation_id(attribute(gene, aggregation_name));
+    genes.time_constant.data[i] = has_time ? read_real(attribute(gene, time_name)) : 1.0;
+    genes.activation.data[i] = activation_id(attribute(gene, activation_name));
+    genes.aggregation.data[i] = aggregation_id(attribute(gene, aggregation_name));
   });
   bool repeats = false;
-  const std::vector<int64_t> order = order_within(nodes.start, key.data.get(), repeats);
-  rearrange(key, order);
-  for (Buffer<double>* values : {&bias, &response, &time_constant}) rearrange(*values, order);
-  for (Buffer<uint8_t>* ids : {&activation, &aggregation}) rearrange(*ids, order);
+  const std::vector<int64_t> order = order_within(nodes.start, genes.node_key, repeats);
   arrays["node_start"] = to_numpy(nodes.start);
-  arrays["node_key"] = to_numpy(key);
-  arrays["bias"] = to_numpy(bias);
-  arrays["response"] = to_numpy(response);
-  arrays["activation"] = to_numpy(activation);
-  arrays["aggregation"] = to_numpy(aggregation);
-  arrays["time_constant"] = to_numpy(time_constant);
+  genes.each_node_gene([&](const char* name, auto& values) {
+    rearrange(values, order);
+    arrays[name] = to_numpy(values);
+  });
   return true;
 }
 
@@ -165,36 +160,28 @@ bool pack_connections(const nb::list& genomes, nb::dict& arrays) {
            *enabled_name = names("enabled");
   PyObject* first = connections.first_gene();
   if (first != nullptr && !has_attribute(first, innovation_name)) return false;
-  const int64_t count = connections.total();
-  Buffer<int64_t> innovation(count), source(count), target(count);
-  Buffer<double> weight(count);
-  Buffer<bool> enabled(count);
-  Buffer<int32_t> rank(count);
+  GeneBuffers<double> genes(0, connections.total());
+  Buffer<int32_t> rank(connections.total());
   connections.each([&](int64_t i, PyObject* key, PyObject* gene) {
-    std::tie(source.data[i], target.data[i]) = read_ends(key);
-    innovation.data[i] = read_whole(attribute(gene, innovation_name).ptr());
-    weight.data[i] = read_real(attribute(gene, weight_name));
-    enabled.data[i] = read_truth(attribute(gene, enabled_name));
+    std::tie(genes.source.data[i], genes.target.data[i]) = read_ends(key);
+    genes.innovation.data[i] = read_whole(attribute(gene, innovation_name).ptr());
+    genes.weight.data[i] = read_real(attribute(gene, weight_name));
+    genes.enabled.data[i] = read_truth(attribute(gene, enabled_name));
   });
   for (int64_t g = 0; g + 1 < connections.start.size; ++g) {
     const int64_t begin = connections.start.data[g], end = connections.start.data[g + 1];
     std::iota(rank.data.get() + begin, rank.data.get() + end, 0);
   }
   bool repeats = false;
-  const std::vector<int64_t> order =
-      order_within(connections.start, innovation.data.get(), repeats);
+  const std::vector<int64_t> order = order_within(connections.start, genes.innovation, repeats);
   if (repeats) return false;
-  for (Buffer<int64_t>* keys : {&innovation, &source, &target}) rearrange(*keys, order);
-  rearrange(weight, order);
-  rearrange(enabled, order);
-  rearrange(rank, order);
   arrays["conn_start"] = to_numpy(connections.start);
-  arrays["innovation"] = to_numpy(innovation);
-  arrays["source"] = to_numpy(source);
-  arrays["target"] = to_numpy(target);
-  arrays["weight"] = to_numpy(weight);
-  arrays["enabled"] = to_numpy(enabled);
-  arrays["rank"] = to_numpy(rank);
+  const auto add = [&](const char* name, auto& values) {
+    rearrange(values, order);
+    arrays[name] = to_numpy(values);
+  };
+  genes.each_connection_gene(add);
+  add("rank", rank);
   return true;
 }
 
