@@ -1,6 +1,6 @@
 """The kinds of network: what a node remembers from one step to the next.
 
-A kind's position is its id, under which `kernels/nodes/cells.h` has its formulas.
+A kind's position is its id; `kernels/nodes/cells.h` has the formulas, in the same order.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ class Kind(NamedTuple):
 
     Attributes:
         name: What users write.
-        states: Numbers that each node remembers, by name; links read the first.
-        parameters: Numbers of each node that only this kind has, by name.
-        time_step: How much time a step takes if nobody says so; 0 where time has no unit.
-        unit: Of time.
+        states: Names of the numbers that each node remembers; links read the first.
+        parameters: Names of the numbers that only nodes of this kind have.
+        time_step: The default duration of a step; 0 where time has no unit.
+        unit: The unit of time.
     """
 
     name: KindName
@@ -42,7 +42,7 @@ KIND_IDS: Final[dict[str, int]] = {kind.name: i for i, kind in enumerate(KINDS)}
 KIND_NAMES: Final[tuple[str, ...]] = tuple(KIND_IDS)
 PROPAGATIONS: Final[tuple[Propagation, ...]] = get_args(Propagation)
 
-# What neurons without genes of their own are: regular spiking, in Izhikevich's words.
+# The parameters of neurons without genes for them: Izhikevich calls them regular spiking.
 REGULAR_SPIKING: Final = (0.02, 0.2, -65.0, 8.0)
 MOST_STEPS: Final = 2**20
 
@@ -54,10 +54,10 @@ class Dynamics:
     Attributes:
         kind: What nodes remember.
         propagation: When links act: "next-step" lets every value travel one link per step,
-            "same-step" delays only the links that close a cycle. Only recurrent networks choose.
-        time_step: How much time a step takes, in seconds (ctrnn) or milliseconds (izhikevich); 0
-            for the others.
-        steps: How many steps a call takes while its inputs stay as they are.
+            "same-step" delays only the links that close a cycle. Only for recurrent networks.
+        time_step: The duration of a step in seconds (ctrnn) or milliseconds (izhikevich); 0 for
+            other kinds.
+        steps: The number of steps that a call takes while its inputs stay constant.
 
     Raises:
         OptionError: An option has a value that is not allowed, or that this kind does not have.
@@ -76,7 +76,7 @@ class Dynamics:
         time_step: float | None = None,
         steps: int = 1,
     ) -> Dynamics:
-        """Checks what a user wrote; a time step of None is the kind's own.
+        """Checks options that a user wrote; a time step of None is the kind's default.
 
         Raises:
             OptionError: An option has a value that is not allowed, or that this kind does not have.
@@ -98,26 +98,26 @@ class Dynamics:
         return cls(known.name, when, seconds, count)
 
     def options(self) -> dict[str, Any]:
-        """What to tell `evonet.compile`, by name."""
+        """The options for `evonet.compile`, by name."""
         time_step = self.time_step or None
         return {**dataclasses.asdict(self), "time_step": time_step}
 
     @property
     def has_memory(self) -> bool:
-        """Whether anything is kept from one step to the next."""
+        """Whether nodes remember anything from one step to the next."""
         return self.num_states > 0
 
     @property
     def kind_id(self) -> int:
-        """The number of the kind in the kernels."""
+        """The id of the kind in the kernels."""
         return KIND_IDS[self.kind]
 
     @property
     def num_states(self) -> int:
-        """C, how many numbers each node remembers."""
+        """C, the number of values that each node remembers."""
         return len(KINDS[self.kind_id].states)
 
     @property
     def num_parameters(self) -> int:
-        """How many numbers of each node only this kind has."""
+        """The number of parameters per node that only this kind has."""
         return len(KINDS[self.kind_id].parameters)

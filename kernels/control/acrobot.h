@@ -11,7 +11,6 @@ struct Acrobot {
   static constexpr int kStateSize = 4;   // both angles, both angular speeds
   static constexpr int kNumInputs = 6;   // cosine and sine of both angles, both speeds
   static constexpr int kNumOutputs = 3;  // torque -1, 0, 1
-  static constexpr int kMaxSteps = 500;
 
   template <class T>
   EVONET_METHOD static void reset(const Philox& drawn, T* state) {

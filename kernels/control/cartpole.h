@@ -10,7 +10,6 @@ struct CartPole {
   static constexpr int kStateSize = 4;  // position, speed, angle, angular speed
   static constexpr int kNumInputs = 4;
   static constexpr int kNumOutputs = 2;  // push left, push right
-  static constexpr int kMaxSteps = 500;
 
   template <class T>
   EVONET_METHOD static void reset(const Philox& drawn, T* state) {

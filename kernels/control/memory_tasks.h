@@ -13,7 +13,6 @@ struct Copy {
   static constexpr int kStateSize = 1 + kBits;  // steps so far, then the bits
   static constexpr int kNumInputs = 2;  // the bit that is heard, whether it is time to speak
   static constexpr int kNumOutputs = 1;
-  static constexpr int kMaxSteps = 2 * kBits;
 
   template <class T>
   EVONET_METHOD static void reset(const Philox& drawn, T* state) {
@@ -52,13 +51,14 @@ struct Copy {
   }
 };
 
+using CopyBits = Copy<3>;
+
 // Walk down a corridor and turn at its end to the side that a sign at its beginning showed.
 // Corridors differ in length, so counting steps does not help. Running into a wall costs a little.
 struct TMaze {
   static constexpr int kStateSize = 3;   // position, side of the goal (-1 or 1), length
   static constexpr int kNumInputs = 2;   // the sign, whether this is the junction
   static constexpr int kNumOutputs = 3;  // left, ahead, right
-  static constexpr int kMaxSteps = 40;
 
   template <class T>
   EVONET_METHOD static void reset(const Philox& drawn, T* state) {

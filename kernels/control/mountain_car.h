@@ -24,7 +24,6 @@ struct MountainCar {
   static constexpr int kStateSize = 2;  // position, speed
   static constexpr int kNumInputs = 2;
   static constexpr int kNumOutputs = 3;  // left, coast, right
-  static constexpr int kMaxSteps = 200;
 
   template <class T>
   EVONET_METHOD static void reset(const Philox& drawn, T* state) {
@@ -50,7 +49,6 @@ struct MountainCarContinuous {
   static constexpr int kStateSize = 2;
   static constexpr int kNumInputs = 2;
   static constexpr int kNumOutputs = 1;
-  static constexpr int kMaxSteps = 999;
 
   template <class T>
   EVONET_METHOD static void reset(const Philox& drawn, T* state) {

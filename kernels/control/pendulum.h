@@ -10,7 +10,6 @@ struct Pendulum {
   static constexpr int kStateSize = 2;   // angle from upright, angular speed
   static constexpr int kNumInputs = 3;   // cosine, sine, angular speed
   static constexpr int kNumOutputs = 1;  // -1 to 1: the torque, of at most 2
-  static constexpr int kMaxSteps = 200;
 
   template <class T>
   EVONET_METHOD static void reset(const Philox& drawn, T* state) {

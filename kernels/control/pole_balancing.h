@@ -12,7 +12,6 @@ struct PoleBalancing {
   static constexpr int kStateSize = 2 + 2 * kPoles;  // position, speed, then angle and its speed
   static constexpr int kNumInputs = kSpeeds ? kStateSize : kStateSize / 2;
   static constexpr int kNumOutputs = 1;  // -1 to 1: the force, of at most 10 N
-  static constexpr int kMaxSteps = 100000;
 
   template <class T>
   EVONET_METHOD static void reset(const Philox&, T* state) {
@@ -70,5 +69,10 @@ struct PoleBalancing {
     }
   }
 };
+
+using SinglePole = PoleBalancing<1, true>;
+using SinglePoleNoVelocities = PoleBalancing<1, false>;
+using DoublePole = PoleBalancing<2, true>;
+using DoublePoleNoVelocities = PoleBalancing<2, false>;
 
 EVONET_NAMESPACE_END

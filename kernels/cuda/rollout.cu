@@ -18,9 +18,8 @@
 using namespace evonet;
 
 namespace controls {
-#define EVONET_NAMED(name, Type) using name = Type;
-EVONET_EACH_CONTROL(EVONET_NAMED)
-#undef EVONET_NAMED
+#define EVONET_CONTROL(name, Type, ...) using name = Type;
+#include "control/controls.def"
 }  // namespace controls
 
 using Task = controls::CONTROL;

@@ -70,14 +70,10 @@ EVONET_FN void join_links(int aggregation, const T* values, const int32_t* sourc
     return;
   }
   switch (aggregation) {
-    case AGG_PRODUCT:
-      return fold_links<Fold_product, T, W>(values, source, weight, count, finish, stop);
-    case AGG_MAX:
-      return fold_links<Fold_max, T, W>(values, source, weight, count, finish, stop);
-    case AGG_MIN:
-      return fold_links<Fold_min, T, W>(values, source, weight, count, finish, stop);
-    case AGG_MAXABS:
-      return fold_links<Fold_maxabs, T, W>(values, source, weight, count, finish, stop);
+#define EVONET_FOLD(ID, name, formula) \
+  case AGG_##ID:                       \
+    return fold_links<Fold_##name, T, W>(values, source, weight, count, finish, stop);
+#include "nodes/functions.def"
     case AGG_MEDIAN:
       for (int r = 0; r < kRows; ++r) {
         T medians[kLanes<T, W>];

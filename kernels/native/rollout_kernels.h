@@ -283,11 +283,16 @@ void run_rollout(const RolloutCall<T>& call, RolloutQueue& queue, Lanes<T>& lane
 
 template <class T>
 constexpr ControlKernels<T> kControls[] = {
-#define EVONET_CONTROL(name, Task)                                                    \
-  {#name,           Task::kStateSize,     Task::kNumInputs,        Task::kNumOutputs, \
-   Task::kMaxSteps, &reset_lane<Task, T>, &observe_lanes<Task, T>, &step_lanes<Task, T>},
-    EVONET_EACH_CONTROL(EVONET_CONTROL)
-#undef EVONET_CONTROL
+#define EVONET_CONTROL(name, Task, state_size, num_inputs, num_outputs, max_steps, ...) \
+  {#name,                                                                               \
+   state_size,                                                                          \
+   num_inputs,                                                                          \
+   num_outputs,                                                                         \
+   max_steps,                                                                           \
+   &reset_lane<Task, T>,                                                                \
+   &observe_lanes<Task, T>,                                                             \
+   &step_lanes<Task, T>},
+#include "control/controls.def"
 };
 
 template <class T>

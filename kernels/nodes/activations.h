@@ -1,9 +1,9 @@
-// activations.h: the activation functions, in the order of evonet/functions.py. Float32 is within
-// 2 ulp of the formula for every input. Float64 rounds in neat-python's order and is within 2 ulp
-// of neat-python or, where its formula magnifies the last bit of libm's exp or pow, within 2 ulp of
-// the intermediate it loses digits of: z^2 in gauss, the 1 that elu and selu subtract, the
-// 1 + exp(5z) of softplus, and in sigmoid a 1 + exp(-5z) of about 2^53, where the 1 is a tie.
-// Overflow gives infinity, and a NaN that comes out is always the canonical one.
+// activations.h: the activation functions of functions.def. Float32 is within 2 ulp of the formula
+// for every input. Float64 rounds in neat-python's order and is within 2 ulp of neat-python or,
+// where its formula magnifies the last bit of libm's exp or pow, within 2 ulp of the intermediate
+// that loses digits: z^2 in gauss, the 1 that elu and selu subtract, the 1 + exp(5z) of softplus,
+// and in sigmoid a 1 + exp(-5z) of about 2^53, where the 1 is a tie. Overflow gives infinity, and
+// a NaN that comes out is always the canonical one.
 #pragma once
 
 #include "numerics/elementary.h"
@@ -11,24 +11,8 @@
 EVONET_NAMESPACE_BEGIN
 
 enum Activation : unsigned char {
-  ACT_SIGMOID,
-  ACT_TANH,
-  ACT_SIN,
-  ACT_GAUSS,
-  ACT_RELU,
-  ACT_ELU,
-  ACT_LELU,
-  ACT_SELU,
-  ACT_SOFTPLUS,
-  ACT_IDENTITY,
-  ACT_CLAMPED,
-  ACT_INV,
-  ACT_LOG,
-  ACT_EXP,
-  ACT_ABS,
-  ACT_HAT,
-  ACT_SQUARE,
-  ACT_CUBE,
+#define EVONET_ACTIVATION(ID, name, formula) ACT_##ID,
+#include "nodes/functions.def"
   NUM_ACTIVATIONS
 };
 
@@ -204,49 +188,6 @@ EVONET_FN T activate_square(T z) {
 template <class T>
 EVONET_FN T activate_cube(T z) {
   return canonical(z * z * z);
-}
-
-// An unknown id is the identity; whoever builds a schedule has checked ids.
-template <class T>
-EVONET_FN T activate(int id, T z) {
-  switch (id) {
-    case ACT_SIGMOID:
-      return activate_sigmoid(z);
-    case ACT_TANH:
-      return activate_tanh(z);
-    case ACT_SIN:
-      return activate_sin(z);
-    case ACT_GAUSS:
-      return activate_gauss(z);
-    case ACT_RELU:
-      return activate_relu(z);
-    case ACT_ELU:
-      return activate_elu(z);
-    case ACT_LELU:
-      return activate_lelu(z);
-    case ACT_SELU:
-      return activate_selu(z);
-    case ACT_SOFTPLUS:
-      return activate_softplus(z);
-    case ACT_CLAMPED:
-      return activate_clamped(z);
-    case ACT_INV:
-      return activate_inv(z);
-    case ACT_LOG:
-      return activate_log(z);
-    case ACT_EXP:
-      return activate_exp(z);
-    case ACT_ABS:
-      return activate_abs(z);
-    case ACT_HAT:
-      return activate_hat(z);
-    case ACT_SQUARE:
-      return activate_square(z);
-    case ACT_CUBE:
-      return activate_cube(z);
-    default:
-      return activate_identity(z);
-  }
 }
 
 EVONET_NAMESPACE_END

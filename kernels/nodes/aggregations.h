@@ -1,6 +1,6 @@
-// aggregations.h: how a node joins its weighted inputs x = w v, in the order of evonet/functions.py
-// and of the links. first starts a fold with link 0, next adds a link; T is a number or a vector
-// type of the compiler. A NaN's bits are settled later, by the activation.
+// aggregations.h: how a node joins its weighted inputs x = w v, in link order, by the functions of
+// functions.def. first starts a fold with link 0, next adds a link; T is a number or a vector type
+// of the compiler. A NaN's bits are settled later, by the activation.
 #pragma once
 
 #include "numerics/portable.h"
@@ -8,13 +8,8 @@
 EVONET_NAMESPACE_BEGIN
 
 enum Aggregation : unsigned char {
-  AGG_SUM,
-  AGG_PRODUCT,
-  AGG_MAX,
-  AGG_MIN,
-  AGG_MAXABS,
-  AGG_MEDIAN,
-  AGG_MEAN,
+#define EVONET_AGGREGATION(ID, name, formula) AGG_##ID,
+#include "nodes/functions.def"
   NUM_AGGREGATIONS
 };
 
@@ -66,16 +61,7 @@ EVONET_FN T agg_maxabs_next(T acc, T w, T v) {
   return magnitude(x) > magnitude(acc) ? x : acc;
 }
 
-template <class T>
-EVONET_FN T agg_mean_first(T w, T v) {
-  return agg_sum_first(w, v);
-}
-template <class T>
-EVONET_FN T agg_mean_next(T acc, T w, T v) {
-  return agg_sum_next(acc, w, v);
-}
-
-// What a fold over count > 0 links still needs; count comes as a T.
+// Turns a sum over count > 0 links into a mean where one is wanted; count comes as a T.
 template <class T>
 EVONET_FN T agg_finish(int aggregation, T acc, T count) {
   return aggregation == AGG_MEAN ? acc / count : acc;

@@ -7,37 +7,16 @@
 
 EVONET_NAMESPACE_BEGIN
 
-#define EVONET_EACH_ACTIVATION(X) \
-  X(SIGMOID, sigmoid)             \
-  X(TANH, tanh)                   \
-  X(SIN, sin)                     \
-  X(GAUSS, gauss)                 \
-  X(RELU, relu)                   \
-  X(ELU, elu)                     \
-  X(LELU, lelu)                   \
-  X(SELU, selu)                   \
-  X(SOFTPLUS, softplus)           \
-  X(IDENTITY, identity)           \
-  X(CLAMPED, clamped)             \
-  X(INV, inv)                     \
-  X(LOG, log)                     \
-  X(EXP, exp)                     \
-  X(ABS, abs)                     \
-  X(HAT, hat)                     \
-  X(SQUARE, square)               \
-  X(CUBE, cube)
-
-#define EVONET_TYPE(ID, name)           \
-  struct Activation_##name {            \
-    template <class T>                  \
-    static EVONET_METHOD T apply(T z) { \
-      return activate_##name(z);        \
-    }                                   \
+#define EVONET_ACTIVATION(ID, name, formula) \
+  struct Activation_##name {                 \
+    template <class T>                       \
+    static EVONET_METHOD T apply(T z) {      \
+      return activate_##name(z);             \
+    }                                        \
   };
-EVONET_EACH_ACTIVATION(EVONET_TYPE)
-#undef EVONET_TYPE
+#include "nodes/functions.def"
 
-#define EVONET_TYPE(name)                          \
+#define EVONET_FOLD(ID, name, formula)             \
   struct Fold_##name {                             \
     template <class T>                             \
     static EVONET_METHOD T first(T w, T v) {       \
@@ -48,22 +27,17 @@ EVONET_EACH_ACTIVATION(EVONET_TYPE)
       return agg_##name##_next(acc, w, v);         \
     }                                              \
   };
-EVONET_TYPE(sum)
-EVONET_TYPE(product)
-EVONET_TYPE(max)
-EVONET_TYPE(min)
-EVONET_TYPE(maxabs)
-#undef EVONET_TYPE
+EVONET_FOLD(SUM, sum, )  // a mean begins as a sum, too
+#include "nodes/functions.def"
 
 template <class Visit>
 EVONET_FN void with_activation(int id, Visit visit) {
-#define EVONET_CASE(ID, name) \
-  case ACT_##ID:              \
+  switch (id) {
+#define EVONET_ACTIVATION(ID, name, formula) \
+  case ACT_##ID:                             \
     return visit(Activation_##name());
-  switch (id) { EVONET_EACH_ACTIVATION(EVONET_CASE) }
-#undef EVONET_CASE
+#include "nodes/functions.def"
+  }
 }
-
-#undef EVONET_EACH_ACTIVATION
 
 EVONET_NAMESPACE_END

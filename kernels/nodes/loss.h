@@ -10,7 +10,11 @@
 
 EVONET_NAMESPACE_BEGIN
 
-enum Loss : unsigned char { LOSS_SQUARED, LOSS_CROSS_ENTROPY, LOSS_MISSES, NUM_LOSSES };
+enum Loss : unsigned char {
+#define EVONET_LOSS(ID, name, formula) LOSS_##ID,
+#include "nodes/functions.def"
+  NUM_LOSSES
+};
 
 static constexpr int kLossLanes = 32;
 
@@ -45,7 +49,7 @@ EVONET_FN LossSum<T> exact_square(LossSum<T> error) {
 }
 
 template <class T, class Output, class Target>
-EVONET_FN LossSum<T> squared_loss(int num_outputs, Output output, Target target) {
+EVONET_FN LossSum<T> loss_squared(int num_outputs, Output output, Target target) {
   const T zero = all<T>(Lane<T>(0));
   LossSum<T> total{zero, zero};
   for (int o = 0; o < num_outputs; ++o) {
@@ -56,7 +60,7 @@ EVONET_FN LossSum<T> squared_loss(int num_outputs, Output output, Target target)
 
 // -sum target ln softmax(output), with the largest output taken out of the exponents.
 template <class T, class Output, class Target>
-EVONET_FN T cross_entropy_loss(int num_outputs, Output output, Target target) {
+EVONET_FN LossSum<T> loss_cross_entropy(int num_outputs, Output output, Target target) {
   T largest = output(0);
   for (int o = 1; o < num_outputs; ++o) largest = at_least(output(o), largest);
   T powers = all<T>(Lane<T>(0)), picked = powers, share = powers;
@@ -66,13 +70,13 @@ EVONET_FN T cross_entropy_loss(int num_outputs, Output output, Target target) {
     picked = multiply_add(target(o), below, picked);
     share = share + target(o);
   }
-  return share * activate_log(powers) - picked;
+  return {share * activate_log(powers) - picked, all<T>(Lane<T>(0))};
 }
 
 // 1 where the largest output is not that of the target. A single output means two classes, below
 // 0.5 and from there on. An answer that is not a number is a miss.
 template <class T, class Output, class Target>
-EVONET_FN T miss(int num_outputs, Output output, Target target) {
+EVONET_FN LossSum<T> loss_misses(int num_outputs, Output output, Target target) {
   const T zero = all<T>(Lane<T>(0)), one = all<T>(Lane<T>(1));
   T found = zero, wanted = zero, valid = one;
   if (num_outputs == 1) {
@@ -92,21 +96,19 @@ EVONET_FN T miss(int num_outputs, Output output, Target target) {
     }
   }
   const T wrong = found == wanted ? zero : one;
-  return valid > Lane<T>(0) ? wrong : one;
+  return {valid > Lane<T>(0) ? wrong : one, zero};
 }
 
 // The loss of one sample per lane of T; output(o) and target(o) are its numbers.
 template <class T, class Output, class Target>
 EVONET_FN LossSum<T> sample_loss(int loss, int num_outputs, Output output, Target target) {
-  const T zero = all<T>(Lane<T>(0));
   switch (loss) {
-    case LOSS_CROSS_ENTROPY:
-      return {cross_entropy_loss<T>(num_outputs, output, target), zero};
-    case LOSS_MISSES:
-      return {miss<T>(num_outputs, output, target), zero};
-    default:
-      return squared_loss<T>(num_outputs, output, target);
+#define EVONET_LOSS(ID, name, formula) \
+  case LOSS_##ID:                      \
+    return loss_##name<T>(num_outputs, output, target);
+#include "nodes/functions.def"
   }
+  return {all<T>(Lane<T>(0)), all<T>(Lane<T>(0))};
 }
 
 // Infinite sums have no rest, and a NaN has one bit pattern.

@@ -88,14 +88,10 @@ EVONET_FN Samples<T, N> join_links(int aggregation, Links& links, int32 num_link
     }
   }
   switch (aggregation) {
-    case AGG_PRODUCT:
-      return fold_links<Fold_product, T, N>(links, num_links, value);
-    case AGG_MAX:
-      return fold_links<Fold_max, T, N>(links, num_links, value);
-    case AGG_MIN:
-      return fold_links<Fold_min, T, N>(links, num_links, value);
-    case AGG_MAXABS:
-      return fold_links<Fold_maxabs, T, N>(links, num_links, value);
+#define EVONET_FOLD(ID, name, formula) \
+  case AGG_##ID:                       \
+    return fold_links<Fold_##name, T, N>(links, num_links, value);
+#include "nodes/functions.def"
     case AGG_MEDIAN:
       return join_each<T, N>(links, num_links, value,
                              [&](auto x) { return median_of<T>(num_links, x); });

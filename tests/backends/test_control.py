@@ -347,7 +347,7 @@ KERNEL = """
 
 using namespace evonet;
 
-#define KERNEL(name, Task)                                                                   \\
+#define EVONET_CONTROL(name, Task, ...)                                                     \\
   extern "C" __global__ void step_##name(int count, float* state, const float* output,      \\
                                          float* input, float* reward, int* ended) {         \\
     int i = blockIdx.x * blockDim.x + threadIdx.x;                                          \\
@@ -362,7 +362,7 @@ using namespace evonet;
     reward[i] = outcome.reward;                                                             \\
     ended[i] = outcome.ended != 0;                                                          \\
   }
-EVONET_EACH_CONTROL(KERNEL)
+#include "control/controls.def"
 """
 
 

@@ -164,14 +164,10 @@ void NeatNetwork::aggregate(const NeatNode& node, Values from, double* to, Width
     for (int64_t s = 0; s < width; ++s) to[s] = agg_finish(node.aggregation, to[s], count);
   };
   switch (node.aggregation) {
-    case AGG_PRODUCT:
-      return fold(Fold_product());
-    case AGG_MAX:
-      return fold(Fold_max());
-    case AGG_MIN:
-      return fold(Fold_min());
-    case AGG_MAXABS:
-      return fold(Fold_maxabs());
+#define EVONET_FOLD(ID, name, formula) \
+  case AGG_##ID:                       \
+    return fold(Fold_##name());
+#include "nodes/functions.def"
     case AGG_MEDIAN:
       for (int64_t s = 0; s < width; ++s) to[s] = median(node, from.sample(s));
       return;
