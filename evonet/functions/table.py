@@ -1,7 +1,7 @@
 """A table of functions that may grow: names, ids, and formulas.
 
-An id means one formula for as long as the process lives: whatever was made of a function stays
-right, also after its name was given up.
+An id means one formula for as long as the process lives, so whatever uses a function stays valid
+after its name was removed.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from typing import Any, Final, NamedTuple, TypeAlias, overload
 
 from evonet.errors import OptionError, UnknownFunctionError
 from evonet.functions.expressions.expression import Expression, make_expression
-from evonet.functions.expressions.tree import Kind
+from evonet.functions.expressions.tree import FunctionKind
 
 Definition: TypeAlias = "str | Callable[..., Any]"
 """An expression as text, or a simple Python function; see docs/functions.md."""
 
 NUM_IDS: Final = 255  # genes store them in bytes, and 255 means none
 NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,39}")
-WORDS: Final = ("random", "none")  # they mean something else in a config
+WORDS: Final = ("random", "none")  # these mean something else in a config
 
 
 class Function(NamedTuple):
@@ -30,7 +30,7 @@ class Function(NamedTuple):
     Attributes:
         name: The name that neat-python and config files use.
         formula: What it computes, for people.
-        expression: What it computes, for backends; None of a built-in one.
+        expression: What it computes, for backends; None for a built-in one.
     """
 
     name: str
@@ -39,15 +39,15 @@ class Function(NamedTuple):
 
 
 class Functions(Sequence[Function]):
-    """All functions of one kind, by id; new ones come to the end.
+    """All functions of one kind, by id; new ones are appended.
 
     Attributes:
-        kind: What they are.
-        num_builtin: The first id of a function of one's own.
-        ids: The ids of all names; it shows new ones too.
+        kind: What the functions are.
+        num_builtin: The first id of a custom function.
+        ids: The ids of all names, a view that follows changes.
     """
 
-    def __init__(self, kind: Kind, builtin: Iterable[Function]) -> None:
+    def __init__(self, kind: FunctionKind, builtin: Iterable[Function]) -> None:
         self.kind: Final = kind
         self._all = list(builtin)
         self._ids = {function.name: i for i, function in enumerate(self._all)}
@@ -71,7 +71,7 @@ class Functions(Sequence[Function]):
         Args:
             name: The name.
             definition: The formula.
-            where: How a message begins; None for the call that users write.
+            where: The start of error messages; None for the call that users write.
 
         Returns:
             Whether the name is new.
@@ -92,23 +92,23 @@ class Functions(Sequence[Function]):
         return True
 
     def formula(self, name: str) -> str:
-        """What a name stands for."""
+        """The formula of a name."""
         return self._all[self._ids[name]].formula
 
     def unregister(self, name: str) -> None:
-        """Gives up a name; see `unregister_activation`."""
+        """Removes a name; see `unregister_activation`."""
         with self._lock:
             if self._ids.get(name, 0) < self.num_builtin:
                 own = [f.name for f in self._all[self.num_builtin :] if f.name in self._ids]
                 listed = f"There are {', '.join(own)}." if own else "There is none."
-                raise OptionError(f'"{name}" is no {self.kind} of your own. {listed}')
+                raise OptionError(f'"{name}" is not a custom {self.kind}. {listed}')
             del self._ids[name]
 
     def own(self, ids: Iterable[int]) -> dict[str, str]:
-        """The functions of one's own among some ids, as names and expressions, by name.
+        """The custom functions among some ids: expressions by name, sorted by name.
 
         Raises:
-            OptionError: Two of them have the same name, so that a file could not tell them apart.
+            OptionError: Two of them have the same name, so a file could not distinguish them.
         """
         found: dict[str, str] = {}
         for i in sorted({int(i) for i in ids if i >= self.num_builtin}):
@@ -122,10 +122,10 @@ class Functions(Sequence[Function]):
         return dict(sorted(found.items()))
 
     def id_of(self, name: str, text: str) -> int:
-        """The id of a name that stands for an expression, whatever the name stands for now.
+        """The id under which a name was registered for an expression, even if it was removed since.
 
         Raises:
-            UnknownFunctionError: There was no such function.
+            UnknownFunctionError: No such function was registered.
         """
         for i, function in enumerate(self._all):
             if i >= self.num_builtin and function[:2] == (name, text):
@@ -149,8 +149,8 @@ class Functions(Sequence[Function]):
                 return i
         if len(self._all) == NUM_IDS:
             raise OptionError(
-                f"{where}: there are {NUM_IDS - self.num_builtin} {self.kind}s of your own "
-                "already, and a process has no room for more."
+                f"{where}: {NUM_IDS - self.num_builtin} custom {self.kind}s are registered, and a "
+                "process has no room for more."
             )
         self._all.append(function)
         return len(self._all) - 1

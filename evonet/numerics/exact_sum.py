@@ -8,9 +8,9 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-# Fewer numbers are added faster one by one.
+# Fewer numbers are faster to add one by one.
 FEW: Final = 2000
-# Bits that are added at a time: 2^33 numbers of so many fit into 64.
+# Bits that are added at a time: the sum of 2^33 such numbers fits into 64 bits.
 BITS: Final = 30
 # Numbers that are added at a time, few enough to stay in a cache.
 PIECE: Final = 1 << 14
@@ -23,7 +23,7 @@ def exact_sum(values: npt.NDArray[np.float64]) -> float:
     nothing is left.
 
     Args:
-        values: [N] finite.
+        values: Finite numbers, [N].
 
     Raises:
         OverflowError: The sum is beyond the largest number.
@@ -41,7 +41,7 @@ def exact_sum(values: npt.NDArray[np.float64]) -> float:
 
 
 def _add_bits(rest: npt.NDArray[np.float64], unit: int) -> tuple[int, int]:
-    """The exact sum of numbers below 2^unit: so many times 2 to the power of the second."""
+    """The exact sum of numbers below 2^unit, as (m, e) with the sum m * 2^e."""
     total = 0
     while rest.any():
         unit -= BITS

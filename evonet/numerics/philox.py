@@ -1,7 +1,7 @@
 """Counter-based random numbers in NumPy: the same draws as `kernels/numerics/philox.h`.
 
-A draw is a function of (seed, generation, child, purpose, draw) and of nothing
-else, so there is no state to save and no order to keep.
+A draw is a pure function of (seed, generation, child, purpose, draw), so there is no state to save
+and no order to keep.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ def philox(
     Args:
         seed: 0 to 2^64 - 1.
         generation: 0 to 2^32 - 1.
-        child: [...] position in the new population.
+        child: Position in the new population, [...].
         purpose: What the draw is for.
-        draw: [...] number of the draw.
+        draw: The number of the draw, [...].
 
     Returns:
         [4, ...] words of 32 bits, held in uint64.
@@ -73,15 +73,15 @@ def philox(
 def philox_of_children(
     seed: int, generation: int, first_child: int, count: int, purpose: Purpose, draw: int
 ) -> Words:
-    """The same draw of each of many consecutive children, by the extension where it exists.
+    """Makes the same draw for consecutive children, in the extension where it is installed.
 
     Args:
         seed: 0 to 2^64 - 1.
         generation: 0 to 2^32 - 1.
-        first_child: Position of the first in the new population.
-        count: How many children.
+        first_child: Position of the first child in the new population.
+        count: The number of children.
         purpose: What the draw is for.
-        draw: Its number.
+        draw: The number of the draw.
 
     Returns:
         [4, count] words of 32 bits, held in uint64.

@@ -1,4 +1,4 @@
-"""Functions of one's own everywhere: the registry, all backends, configs, files, commands."""
+"""Custom functions everywhere: the registry, all backends, configs, files, commands."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def registered() -> None:
 
 
 def mixed(count: int = 12, dtype: Any = np.float32, **options: Any) -> Population:
-    """Networks of built-in functions and of one's own."""
+    """Networks of built-in and custom functions."""
     return Population.random(
         count,
         4,
@@ -201,9 +201,9 @@ def test_names_can_be_given_up_once() -> None:
     evonet.unregister_activation("f")
     with pytest.raises(UnknownFunctionError):
         activation_id("f")
-    with pytest.raises(OptionError, match=r'"f" is no activation of your own\. There is none'):
+    with pytest.raises(OptionError, match=r'"f" is not a custom activation\. There is none'):
         evonet.unregister_activation("f")
-    with pytest.raises(OptionError, match='"sum" is no aggregation of your own'):
+    with pytest.raises(OptionError, match='"sum" is not a custom aggregation'):
         evonet.unregister_aggregation("sum")
 
 

@@ -17,7 +17,7 @@ from evonet.backends.reference.expressions import activate_expression, aggregate
 from evonet.functions.expressions.expression import Expression, make_expression
 from evonet.functions.expressions.parse import MOST_CHARACTERS, parse
 from evonet.functions.expressions.program import NUM_REGISTERS, OPERATIONS
-from evonet.functions.expressions.tree import LARGEST_NUMBER, MOST_DEPTH, Node, write
+from evonet.functions.expressions.tree import LARGEST_NUMBER, MOST_DEPTH, ExpressionNode, write
 from evonet.numerics.elementary import canonical
 from tests.campaigns import expressions as expressions_campaign
 
@@ -84,7 +84,7 @@ JOINS = ("sum_of", "product_of", "mean_of", "max_of", "min_of")
 
 
 @st.composite
-def trees(draw: st.DrawFn, depth: int = 4, leaves: tuple[str, ...] = ("x",)) -> Node:
+def trees(draw: st.DrawFn, depth: int = 4, leaves: tuple[str, ...] = ("x",)) -> ExpressionNode:
     """Draws what gives a number; leaves that are names of reductions are reductions of trees."""
     form = (
         draw(st.sampled_from(["leaf", "number", "one", "two", "three", "power", "if"]))
@@ -93,45 +93,47 @@ def trees(draw: st.DrawFn, depth: int = 4, leaves: tuple[str, ...] = ("x",)) -> 
     )
     if form == "leaf":
         leaf = draw(st.sampled_from(leaves))
-        return Node(leaf, (draw(trees(2)),)) if leaf in JOINS else Node(leaf)
+        return ExpressionNode(leaf, (draw(trees(2)),)) if leaf in JOINS else ExpressionNode(leaf)
     if form == "number":
         value = draw(st.one_of(st.integers(0, 99), st.floats(0, LARGEST_NUMBER)))
-        return Node("number", value=float(value) + 0.0)
+        return ExpressionNode("number", value=float(value) + 0.0)
 
-    def some(count: int) -> tuple[Node, ...]:
+    def some(count: int) -> tuple[ExpressionNode, ...]:
         return tuple(draw(trees(depth - 1, leaves)) for _ in range(count))
 
     if form == "one":
-        return Node(draw(st.sampled_from(ONE)), some(1))
+        return ExpressionNode(draw(st.sampled_from(ONE)), some(1))
     if form == "two":
-        return Node(draw(st.sampled_from(TWO)), some(2))
+        return ExpressionNode(draw(st.sampled_from(TWO)), some(2))
     if form == "three":
-        return Node(draw(st.sampled_from(("min", "max", "clip"))), some(3))
+        return ExpressionNode(draw(st.sampled_from(("min", "max", "clip"))), some(3))
     if form == "power":
-        return Node("power", some(1), float(draw(st.integers(-16, 16))))
-    return Node("if", (draw(conditions(depth - 1, leaves)), *some(2)))
+        return ExpressionNode("power", some(1), float(draw(st.integers(-16, 16))))
+    return ExpressionNode("if", (draw(conditions(depth - 1, leaves)), *some(2)))
 
 
 @st.composite
-def conditions(draw: st.DrawFn, depth: int, leaves: tuple[str, ...]) -> Node:
+def conditions(draw: st.DrawFn, depth: int, leaves: tuple[str, ...]) -> ExpressionNode:
     word = draw(st.sampled_from(COMPARISONS + (("and", "or", "not") if depth else ())))
     if word in COMPARISONS:
-        return Node(word, (draw(trees(depth, leaves)), draw(trees(depth, leaves))))
+        return ExpressionNode(word, (draw(trees(depth, leaves)), draw(trees(depth, leaves))))
     count = 1 if word == "not" else 2
-    return Node(word, tuple(draw(conditions(depth - 1, leaves)) for _ in range(count)))
+    return ExpressionNode(word, tuple(draw(conditions(depth - 1, leaves)) for _ in range(count)))
 
 
 @st.composite
-def joins(draw: st.DrawFn) -> Node:
+def joins(draw: st.DrawFn) -> ExpressionNode:
     """Draws an aggregation; now and then with a reduction within a reduction."""
     tree = draw(trees(3, (*JOINS, "count")))
     if draw(st.booleans()):
-        inner = Node(draw(st.sampled_from(JOINS)), (draw(trees(2, ("x", "sum_of", "count"))),))
-        tree = Node("add", (tree, inner))
+        inner = ExpressionNode(
+            draw(st.sampled_from(JOINS)), (draw(trees(2, ("x", "sum_of", "count"))),)
+        )
+        tree = ExpressionNode("add", (tree, inner))
     return tree
 
 
-def made(tree: Node, kind: Any) -> Expression:
+def made(tree: ExpressionNode, kind: Any) -> Expression:
     """What the parser makes of a written tree, if it is short enough."""
     text = write(tree)
     assume(len(text) <= MOST_CHARACTERS and text.count("(") <= 50)
@@ -143,12 +145,12 @@ def made(tree: Node, kind: Any) -> Expression:
 
 
 @given(trees())
-def test_a_written_tree_is_read_as_the_same_tree(tree: Node) -> None:
+def test_a_written_tree_is_read_as_the_same_tree(tree: ExpressionNode) -> None:
     assert made(tree, "activation").tree == tree
 
 
 @given(joins())
-def test_a_written_aggregation_is_read_as_the_same_tree(tree: Node) -> None:
+def test_a_written_aggregation_is_read_as_the_same_tree(tree: ExpressionNode) -> None:
     assert made(tree, "aggregation").tree == tree
 
 
@@ -169,7 +171,7 @@ def samples(dtype: Any, count: int = 50) -> NDArray[Any]:
 @each_dtype
 @settings(max_examples=80)
 @given(tree=trees())
-def test_every_instruction_set_takes_the_reference_steps(tree: Node, dtype: Any) -> None:
+def test_every_instruction_set_takes_the_reference_steps(tree: ExpressionNode, dtype: Any) -> None:
     expression, x = made(tree, "activation"), samples(dtype)
     with np.errstate(all="ignore"):
         wanted = activate_expression(expression.steps, x)
@@ -187,7 +189,7 @@ def test_every_instruction_set_takes_the_reference_steps(tree: Node, dtype: Any)
     seed=st.integers(0, 99),
 )
 def test_every_instruction_set_joins_links_as_the_reference(
-    tree: Node, links: int, width: int, seed: int, dtype: Any
+    tree: ExpressionNode, links: int, width: int, seed: int, dtype: Any
 ) -> None:
     expression = made(tree, "aggregation")
     rng = np.random.default_rng(seed)

@@ -27,7 +27,7 @@ from evonet.backends.cuda.device import Compiled, Defines, compile_source, nvrtc
 from evonet.errors import CompileError
 from evonet.files.atomic import open_atomic
 from evonet.functions.expressions.cuda_source import write_header
-from evonet.functions.expressions.steps import Steps
+from evonet.functions.expressions.steps import ExpressionSteps
 from evonet.functions.registry import ACTIVATION_TABLE, AGGREGATION_TABLE
 from evonet.installation import resource_folder
 
@@ -160,7 +160,7 @@ def functions_define(name: str) -> dict[str, str]:
 
 def _functions_header(name: str) -> str:
     """The text of `kernels/nodes/custom_functions.h` for a set of custom functions."""
-    found: dict[str, dict[int, Steps]] = {letter: {} for letter in _TABLES}
+    found: dict[str, dict[int, ExpressionSteps]] = {letter: {} for letter in _TABLES}
     for word in name.split("_"):
         expression = _TABLES[word[0]][int(word[1:])].expression
         if expression is None:

@@ -30,7 +30,7 @@ from evonet.numerics.elementary import (
 )
 
 if TYPE_CHECKING:
-    from evonet.functions.expressions.steps import Steps
+    from evonet.functions.expressions.steps import ExpressionSteps
 
 _TANH: Final = tuple(
     map(
@@ -45,7 +45,7 @@ _QUARTER: Final = float.fromhex("0x1.45f306dc9c883p-1")  # one over half of pi
 _WIDEST: Final = 1e6
 
 
-def activate_expression(steps: Steps, x: FloatArray) -> FloatArray:
+def activate_expression(steps: ExpressionSteps, x: FloatArray) -> FloatArray:
     """Computes an activation for every element.
 
     Args:
@@ -57,7 +57,7 @@ def activate_expression(steps: Steps, x: FloatArray) -> FloatArray:
     return canonical(np.broadcast_to(values[steps.result], x.shape))
 
 
-def aggregate_expression(steps: Steps, products: FloatArray) -> FloatArray:
+def aggregate_expression(steps: ExpressionSteps, products: FloatArray) -> FloatArray:
     """Computes an aggregation over at least one link.
 
     Args:
@@ -86,7 +86,10 @@ def aggregate_expression(steps: Steps, products: FloatArray) -> FloatArray:
 
 
 def _take(
-    steps: Steps, which: Iterable[int], values: dict[int, Any], inputs: dict[str, FloatArray]
+    steps: ExpressionSteps,
+    which: Iterable[int],
+    values: dict[int, Any],
+    inputs: dict[str, FloatArray],
 ) -> None:
     real = next(iter(inputs.values())).dtype.type
     for position in which:

@@ -1,7 +1,7 @@
-"""Functions of one's own: text or Python, to a tree, to code for every backend.
+"""Custom functions: from text or Python to a tree, and to code for every backend.
 
-    text, function ──parse──> Node ──lower──> Steps ──> NumPy | register program | CUDA source
+    text, function ─parse─> ExpressionNode ─lower─> ExpressionSteps ─> NumPy | program | CUDA source
 
-Only the parser sees what people write. It builds a tree out of an allow-list, and everything behind
-it is made from the tree; nothing is ever evaluated or pasted.
+Only the parser sees what people write. It builds a tree from an allow-list, and everything after it
+is made from the tree; user input is never evaluated or pasted.
 """

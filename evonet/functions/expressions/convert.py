@@ -1,4 +1,4 @@
-"""Builds our tree from Python's, node by node, out of an allow-list."""
+"""Builds our tree from Python's, node by node, from an allow-list."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from evonet.functions.expressions.tree import (
     MOST_EXPONENT,
     MOST_NODES,
     REDUCTIONS,
-    Kind,
-    Node,
+    ExpressionNode,
+    FunctionKind,
     number,
     size_of,
 )
@@ -57,7 +57,7 @@ _WHAT: Final = {
 
 
 class FaultError(Exception):
-    """Something that is not allowed, and the node of Python's tree to point at."""
+    """A part of an expression that is not allowed, and the node of Python's tree to point at."""
 
     def __init__(self, message: str, at: ast.AST | None = None) -> None:
         super().__init__(message)
@@ -66,25 +66,25 @@ class FaultError(Exception):
 
 
 class Converter:
-    """Converts expressions of text; what names mean is for subclasses to change.
+    """Converts expressions written as text; subclasses may change what names mean.
 
     Args:
         kind: What the expression is for.
 
     Raises:
-        FaultError: From every method, for what is not allowed.
+        FaultError: Raised by every method for what is not allowed.
     """
 
-    def __init__(self, kind: Kind) -> None:
+    def __init__(self, kind: FunctionKind) -> None:
         self.kind = kind
         self._reductions = 0  # around the node that is being converted
 
-    def convert(self, tree: ast.expr) -> Node:
+    def convert(self, tree: ast.expr) -> ExpressionNode:
         """Converts a whole expression."""
         return self.number(tree, 0)
 
-    def number(self, at: ast.expr, depth: int) -> Node:
-        """Converts what gives a number."""
+    def number(self, at: ast.expr, depth: int) -> ExpressionNode:
+        """Converts an expression with a numeric value."""
         if depth > MOST_DEPTH:
             raise FaultError(f"is nested too deeply. At most {MOST_DEPTH} levels are allowed.", at)
         node = self._number(at, depth + 1)
@@ -92,38 +92,40 @@ class Converter:
             raise FaultError(f"is too long. At most {MOST_NODES} operations are allowed.", at)
         return node
 
-    def _number(self, at: ast.expr, depth: int) -> Node:
+    def _number(self, at: ast.expr, depth: int) -> ExpressionNode:
         match at:
             case ast.Constant():
                 return self._constant(at)
             case ast.Name():
                 return self.name(at)
             case ast.UnaryOp(op=ast.USub(), operand=operand):
-                return Node("neg", (self.number(operand, depth),))
+                return ExpressionNode("neg", (self.number(operand, depth),))
             case ast.UnaryOp(op=ast.UAdd(), operand=operand):
                 return self.number(operand, depth)
             case ast.BinOp(op=ast.Pow(), left=base, right=exponent):
                 power = float(self._exponent(exponent))
-                return Node("power", (self.number(base, depth),), power)
+                return ExpressionNode("power", (self.number(base, depth),), power)
             case ast.BinOp(op=op, left=left, right=right) if type(op) in _BINARY:
                 operands = self.number(left, depth), self.number(right, depth)
-                return Node(_BINARY[type(op)], operands)
+                return ExpressionNode(_BINARY[type(op)], operands)
             case ast.IfExp(test=test, body=then, orelse=other):
                 condition = self.condition(test, depth)
-                return Node("if", (condition, self.number(then, depth), self.number(other, depth)))
+                return ExpressionNode(
+                    "if", (condition, self.number(then, depth), self.number(other, depth))
+                )
             case ast.Call():
                 return self._call(at, depth)
             case ast.Compare() | ast.BoolOp() | ast.UnaryOp(op=ast.Not()):
                 raise FaultError("is a condition. Use it as in: 1 if x > 0 else 0.", at)
         raise self.refuse(at)
 
-    def condition(self, at: ast.expr, depth: int) -> Node:
-        """Converts what is true or false."""
+    def condition(self, at: ast.expr, depth: int) -> ExpressionNode:
+        """Converts a condition."""
         if depth > MOST_DEPTH:
             raise FaultError(f"is nested too deeply. At most {MOST_DEPTH} levels are allowed.", at)
         match at:
             case ast.UnaryOp(op=ast.Not(), operand=operand):
-                return Node("not", (self.condition(operand, depth + 1),))
+                return ExpressionNode("not", (self.condition(operand, depth + 1),))
             case ast.BoolOp(op=op, values=values):
                 parts = [self.condition(value, depth + 1) for value in values]
                 return _join("and" if isinstance(op, ast.And) else "or", parts)
@@ -133,15 +135,15 @@ class Converter:
                 if "" in words:
                     raise FaultError("compares in a way that numbers have not.", at)
                 compared = zip(words, numbers[:-1], numbers[1:], strict=True)
-                return _join("and", [Node(word, (a, b)) for word, a, b in compared])
+                return _join("and", [ExpressionNode(word, (a, b)) for word, a, b in compared])
         raise FaultError("is a number. A condition compares: write x > 0, say.", at)
 
-    def name(self, at: ast.Name) -> Node:
-        """What a name stands for."""
+    def name(self, at: ast.Name) -> ExpressionNode:
+        """Converts a name."""
         if at.id in ("x", "z"):
             return self.x(at)
         if at.id == "count" and self.kind == "aggregation":
-            return Node("count")
+            return ExpressionNode("count")
         if at.id in CONSTANTS:
             return number(CONSTANTS[at.id])
         words = ["x", *CONSTANTS, *FUNCTIONS]
@@ -151,12 +153,12 @@ class Converter:
             raise FaultError(f"{at.id} is a function: write {at.id}(...).", at)
         raise FaultError(f"{at.id} is not known here. {did_you_mean(at.id, words)}", at)
 
-    def x(self, at: ast.expr) -> Node:
-        """The input, which aggregations have for every link."""
+    def x(self, at: ast.expr) -> ExpressionNode:
+        """Converts the input, of which aggregations have one for every link."""
         if self.kind == "aggregation" and not self._reductions:
             words = ", ".join(f"{word}(...)" for word in REDUCTIONS)
             raise FaultError(f"there is an x for every link. Put it into one of {words}.", at)
-        return Node("x")
+        return ExpressionNode("x")
 
     def function(self, at: ast.expr) -> str:
         """The word of `FUNCTIONS` or `REDUCTIONS` that a call means."""
@@ -169,7 +171,7 @@ class Converter:
             raise FaultError(f"{at.id} is not a known function. {did_you_mean(at.id, words)}", at)
         raise self.refuse(at)
 
-    def _call(self, at: ast.Call, depth: int) -> Node:
+    def _call(self, at: ast.Call, depth: int) -> ExpressionNode:
         word = self.function(at.func)
         for keyword in at.keywords:
             raise FaultError(f"{word} takes no arguments by name.", keyword.value)
@@ -185,20 +187,20 @@ class Converter:
             wanted = f"{least}" if least == most else f"{least} or more"
             plural = "" if wanted == "1" else "s"
             raise FaultError(f"{word} takes {wanted} argument{plural}, found {len(at.args)}.", at)
-        return Node(word, tuple(self.number(arg, depth) for arg in at.args))
+        return ExpressionNode(word, tuple(self.number(arg, depth) for arg in at.args))
 
-    def _reduction(self, word: str, body: ast.expr, depth: int) -> Node:
+    def _reduction(self, word: str, body: ast.expr, depth: int) -> ExpressionNode:
         self._reductions += 1
         try:
-            return Node(REDUCTIONS[word], (self.reduced(body, depth),))
+            return ExpressionNode(REDUCTIONS[word], (self.reduced(body, depth),))
         finally:
             self._reductions -= 1
 
-    def reduced(self, body: ast.expr, depth: int) -> Node:
-        """Converts what a reduction takes of every link."""
+    def reduced(self, body: ast.expr, depth: int) -> ExpressionNode:
+        """Converts the operand of a reduction, which is evaluated for every link."""
         return self.number(body, depth)
 
-    def _constant(self, at: ast.Constant) -> Node:
+    def _constant(self, at: ast.Constant) -> ExpressionNode:
         found = at.value
         if isinstance(found, bool) or not isinstance(found, (int, float)):
             raise FaultError("is not a number.", at)
@@ -207,8 +209,8 @@ class Converter:
         except OverflowError:
             return self.constant(math.inf, at)
 
-    def constant(self, value: float, at: ast.expr) -> Node:
-        """A number that every type of numbers has."""
+    def constant(self, value: float, at: ast.expr) -> ExpressionNode:
+        """A number that both float32 and float64 can represent."""
         if not abs(value) <= LARGEST_NUMBER:
             raise FaultError("is too large. Numbers go up to 3.4e38.", at)
         return number(value)
@@ -225,7 +227,7 @@ class Converter:
         raise FaultError(f"is not a whole number as ** needs it: 2 or -3, say.{hint}", at)
 
     def refuse(self, at: ast.expr) -> FaultError:
-        """The error for what is not on any list."""
+        """The error for anything that is not on the allow-list."""
         if isinstance(at, ast.BinOp):
             return FaultError("has an operator that is not allowed. Allowed: + - * / **.", at)
         if isinstance(at, ast.UnaryOp):
@@ -233,8 +235,8 @@ class Converter:
         return FaultError(f"is {_WHAT.get(type(at), 'something')} that is not allowed here.", at)
 
 
-def _join(op: str, parts: list[Node]) -> Node:
+def _join(op: str, parts: list[ExpressionNode]) -> ExpressionNode:
     joined = parts[0]
     for part in parts[1:]:
-        joined = Node(op, (joined, part))
+        joined = ExpressionNode(op, (joined, part))
     return joined

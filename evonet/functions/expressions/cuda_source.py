@@ -1,7 +1,7 @@
-"""Steps as the text of `kernels/nodes/custom_functions.h`, for NVRTC.
+"""Writes steps as the text of `kernels/nodes/custom_functions.h`, for NVRTC.
 
 Everything in the text is made here: names of variables, operators, and numbers as hexadecimal
-literals. Names of functions and what people wrote do not appear in it.
+literals. User input, names of functions included, does not appear in it.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from evonet.functions.expressions.steps import Steps
+from evonet.functions.expressions.steps import ExpressionSteps
 
 _FORMS: Final = {
     "neg": "-{}",
@@ -42,7 +42,7 @@ _JOINS: Final = {
 _TRUTHS: Final = frozenset({"not", "and", "or", "lt", "le", "gt", "ge", "eq", "ne"})
 
 _TEXT: Final = """\
-// Written by evonet/expressions/cuda_source.py.
+// Written by evonet/functions/expressions/cuda_source.py.
 #pragma once
 
 #include "numerics/expression.h"
@@ -69,7 +69,9 @@ EVONET_NAMESPACE_END
 """
 
 
-def write_header(activations: Mapping[int, Steps], aggregations: Mapping[int, Steps]) -> str:
+def write_header(
+    activations: Mapping[int, ExpressionSteps], aggregations: Mapping[int, ExpressionSteps]
+) -> str:
     """Writes the header for some functions, by id."""
     return _TEXT.format(
         has_activations=str(bool(activations)).lower(),
@@ -86,7 +88,7 @@ def write_header(activations: Mapping[int, Steps], aggregations: Mapping[int, St
     )
 
 
-def _activation(number: int, steps: Steps) -> str:
+def _activation(number: int, steps: ExpressionSteps) -> str:
     body = _lines(steps, steps.last, {"x": "x"}, "    ")
     return f"""
 struct CustomActivation{number} {{
@@ -98,7 +100,7 @@ struct CustomActivation{number} {{
 """
 
 
-def _aggregation(number: int, steps: Steps) -> str:
+def _aggregation(number: int, steps: ExpressionSteps) -> str:
     body = ""
     for each in steps.passes:
         body += _lines(steps, each.before, {"count": "T(count)"}, "    ")
@@ -124,7 +126,9 @@ struct CustomAggregation{number} {{
 """
 
 
-def _lines(steps: Steps, positions: Iterable[int], inputs: Mapping[str, str], indent: str) -> str:
+def _lines(
+    steps: ExpressionSteps, positions: Iterable[int], inputs: Mapping[str, str], indent: str
+) -> str:
     lines = ""
     for position in positions:
         op, args, _ = steps.steps[position]
@@ -139,7 +143,7 @@ def _lines(steps: Steps, positions: Iterable[int], inputs: Mapping[str, str], in
     return lines
 
 
-def _value(steps: Steps, position: int) -> str:
-    """The variable of a step; a number stands for itself, in its own type."""
+def _value(steps: ExpressionSteps, position: int) -> str:
+    """The variable of a step, or the literal of a number."""
     op, _, value = steps.steps[position]
     return f"T({value.hex()})" if op == "number" else f"v{position}"

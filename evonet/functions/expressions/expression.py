@@ -1,4 +1,4 @@
-"""An expression as the registry keeps it."""
+"""An expression as the registry stores it."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 from evonet.errors import ExpressionError
 from evonet.functions.expressions.parse import MOST_CHARACTERS, parse
 from evonet.functions.expressions.program import Program, assemble
-from evonet.functions.expressions.steps import Steps, lower
-from evonet.functions.expressions.tree import Kind, Node, write
+from evonet.functions.expressions.steps import ExpressionSteps, lower
+from evonet.functions.expressions.tree import ExpressionNode, FunctionKind, write
 
 
 @dataclass(frozen=True)
@@ -19,18 +19,18 @@ class Expression:
     """A formula that every backend can compute.
 
     Attributes:
-        kind: What it is for.
+        kind: What the expression is for.
         tree: What it computes.
-        text: The tree in words, always written in the same way.
+        text: The tree as text, always written in the same way.
     """
 
-    kind: Kind
-    tree: Node
+    kind: FunctionKind
+    tree: ExpressionNode
     text: str
 
     @cached_property
-    def steps(self) -> Steps:
-        """The operations in the order in which all backends take them."""
+    def steps(self) -> ExpressionSteps:
+        """The operations in the order in which all backends execute them."""
         return lower(self.tree, self.kind)
 
     @cached_property
@@ -39,13 +39,15 @@ class Expression:
         return assemble(self.steps)
 
 
-def make_expression(definition: str | Callable[..., Any], kind: Kind, where: str) -> Expression:
+def make_expression(
+    definition: str | Callable[..., Any], kind: FunctionKind, where: str
+) -> Expression:
     """Reads a text or a simple Python function.
 
     Args:
-        definition: Either of them. Nothing of it is executed.
-        kind: What it is for.
-        where: How a message begins.
+        definition: The text or the function. It is never executed.
+        kind: What the expression is for.
+        where: The start of error messages.
 
     Raises:
         ExpressionError: It cannot be translated; the message points at what is wrong.

@@ -1,4 +1,4 @@
-"""Text to a tree. Every character is checked before Python's parser sees the text."""
+"""Parses text to a tree. Every character is checked before Python's parser sees the text."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Final
 
 from evonet.errors import ExpressionError
 from evonet.functions.expressions.convert import Converter, FaultError
-from evonet.functions.expressions.tree import Kind, Node
+from evonet.functions.expressions.tree import ExpressionNode, FunctionKind
 
 MOST_CHARACTERS: Final = 1000
 MOST_BRACKETS: Final = 50  # within each other
-# How much of a long text a message shows.
+# The number of characters of a long text that a message shows.
 WINDOW: Final = 80
 
 _TOKEN: Final = re.compile(
@@ -24,16 +24,16 @@ _TOKEN: Final = re.compile(
 _SPACE: Final = re.compile(r"[ \t\r\n]*")
 
 
-def parse(text: str, kind: Kind, where: str) -> Node:
+def parse(text: str, kind: FunctionKind, where: str) -> ExpressionNode:
     """Reads an expression; nothing in it is ever executed.
 
     Args:
-        text: What somebody wrote, or what a file says.
-        kind: What it is for.
-        where: How a message begins.
+        text: The expression, from a user or a file.
+        kind: What the expression is for.
+        where: The start of error messages.
 
     Raises:
-        ExpressionError: It is no allowed expression; the message points at the character.
+        ExpressionError: The expression is not allowed; the message points at the character.
     """
     if not isinstance(text, str):
         raise ExpressionError(f"{where}: {type(text).__name__} is no expression. Expected a text.")
@@ -61,7 +61,7 @@ def parse(text: str, kind: Kind, where: str) -> Node:
 
 
 def fault_in(line: str, at: int, message: str, where: str) -> ExpressionError:
-    """An error with the text and a mark below the character to blame."""
+    """An error with the text and a mark below the offending character."""
     first = max(0, min(at - WINDOW // 2, len(line) - WINDOW))
     shown = "".join(c if " " <= c <= "~" else "?" for c in line[first : first + WINDOW])
     before, behind = "..." * (first > 0), "..." * (first + WINDOW < len(line))
@@ -99,7 +99,7 @@ def _stranger(line: str, at: int) -> str:
 
 
 def _quote(text: str, message: str) -> str:
-    """Puts what a message is about in front of it, unless the message names it itself."""
+    """Puts the offending text in front of a message that lacks a subject."""
     if not message.startswith(("is ", "has ", "compares ")):
         return message
     shown = text if len(text) <= 40 else f"{text[:37]}..."

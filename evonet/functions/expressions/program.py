@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from evonet.functions.expressions.steps import BINARY, REDUCTIONS, UNARY, Steps
+from evonet.functions.expressions.steps import BINARY, REDUCTIONS, UNARY, ExpressionSteps
 
 # In the order of `enum Operation` in kernels/native/program.h.
 OPERATIONS: Final = ("copy", *UNARY, *BINARY, "if", *REDUCTIONS)
@@ -27,10 +27,10 @@ class Program:
     """Instructions and their constants.
 
     Attributes:
-        code: [n, 5] operation, target, and up to three operands.
-        constants: [m] float64.
-        bounds: Where sections end: of each pass what comes before, the steps for every link and the
-            reductions; then the last steps.
+        code: Operation, target and up to three operands of each instruction, [n, 5].
+        constants: The constants, [m].
+        bounds: The ends of all sections: for each pass the steps before it, the steps for every
+            link and the reductions; then the last steps.
         result: The register of the result.
     """
 
@@ -40,17 +40,17 @@ class Program:
     result: int
 
 
-def assemble(steps: Steps) -> Program:
-    """Finds a register for every step.
+def assemble(steps: ExpressionSteps) -> Program:
+    """Assigns a register to every step.
 
     Raises:
-        ValueError: There are more values at a time than registers.
+        ValueError: More values are needed at a time than there are registers.
     """
     return _Assembler(steps).assemble()
 
 
 class _Assembler:
-    def __init__(self, steps: Steps) -> None:
+    def __init__(self, steps: ExpressionSteps) -> None:
         self._steps = steps
         self._place: dict[int, int] = {}  # the operand of every step that has one
         self._constants: list[float] = []
@@ -63,7 +63,7 @@ class _Assembler:
         for number, each in enumerate(self._steps.passes):
             self._add(each.before, 3 * number)
             bounds.append(len(self._code))
-            # What joins links lives through the whole pass.
+            # Reductions live through the whole pass.
             for position in each.reductions:
                 self._place[position] = self._take()
             self._add(each.each, 3 * number + 1)
@@ -92,9 +92,9 @@ class _Assembler:
         yield self._steps.last
 
     def _find_last_uses(self) -> dict[int, tuple[int, int]]:
-        """Section and place in it where each step is needed last.
+        """The section, and the place in it, where each step is needed last.
 
-        What a pass needs of the steps before it, every link needs: it lives to the pass's end.
+        A value from before a pass is needed by every link, so it lives to the end of the pass.
         """
         uses: dict[int, tuple[int, int]] = {self._steps.result: (1 << 30, 0)}
         born: dict[int, int] = {}
@@ -119,7 +119,7 @@ class _Assembler:
                 self._constants.append(step.value)
             else:
                 operands = [self._place[arg] for arg in step.args]
-                # An instruction reads numbers before it writes them: a register may be both.
+                # An instruction reads before it writes: its target may be one of its operands.
                 self._free_dead(step.args, (section, place))
                 self._place[position] = self._take()
                 self._emit(position, operands)
@@ -131,7 +131,7 @@ class _Assembler:
         self._code.append((op, self._place[position], *filled))
 
     def _in_register(self, operand: int) -> int:
-        """Copies a constant, for those who can't read one."""
+        """Copies a constant into a register, where an instruction cannot read constants."""
         if operand < FIRST_CONSTANT:
             return operand
         register = self._take()

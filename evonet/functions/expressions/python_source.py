@@ -1,4 +1,4 @@
-"""A simple Python function to a tree: its source is read, and the function is never called."""
+"""Converts a simple Python function to a tree by reading its source; it is never called."""
 
 from __future__ import annotations
 
@@ -17,9 +17,15 @@ import numpy as np
 from evonet.errors import ExpressionError
 from evonet.functions.expressions.convert import Converter, FaultError
 from evonet.functions.expressions.parse import fault_in
-from evonet.functions.expressions.tree import FUNCTIONS, REDUCTIONS, Kind, Node, varies
+from evonet.functions.expressions.tree import (
+    FUNCTIONS,
+    REDUCTIONS,
+    ExpressionNode,
+    FunctionKind,
+    varies,
+)
 
-# What functions of Python and NumPy are called in expressions.
+# The names of Python's and NumPy's functions in expressions.
 _WORDS: Final[dict[Any, str]] = {
     **{getattr(math, word): word for word in ("exp", "log", "sin", "cos", "tanh", "sqrt", "floor")},
     **{getattr(np, word): word for word in ("exp", "log", "sin", "cos", "tanh", "sqrt", "floor")},
@@ -38,17 +44,17 @@ _WORDS: Final[dict[Any, str]] = {
 }
 
 
-def from_function(function: Callable[..., Any], kind: Kind, where: str) -> Node:
+def from_function(function: Callable[..., Any], kind: FunctionKind, where: str) -> ExpressionNode:
     """Reads a function of one argument: assignments, `if`, and a `return`.
 
     Args:
         function: A `def` or a lambda. An activation gets a number; an aggregation gets all
             products of weights and values, as in `math.sqrt(sum(v * v for v in x))`.
-        kind: What it is for.
-        where: How a message begins.
+        kind: What the function is for.
+        where: The start of error messages.
 
     Raises:
-        ExpressionError: There is no source, or it does more than an expression can.
+        ExpressionError: The source is missing, or does more than an expression can.
     """
     try:
         lines, _ = inspect.getsourcelines(function)
@@ -76,7 +82,7 @@ def from_function(function: Callable[..., Any], kind: Kind, where: str) -> Node:
 
 
 def _find(source: str, function: Callable[..., Any]) -> ast.FunctionDef | ast.Lambda | None:
-    """The one definition that a source holds; a lambda may stand in the middle of a line."""
+    """The only definition in a source; a lambda may stand in the middle of a line."""
     is_lambda = getattr(function, "__name__", "") == "<lambda>"
     found: list[ast.FunctionDef | ast.Lambda] = []
     for node in ast.walk(_parse_lines(source)):
@@ -88,7 +94,7 @@ def _find(source: str, function: Callable[..., Any]) -> ast.FunctionDef | ast.La
 
 
 def _parse_lines(source: str) -> ast.Module:
-    """Parses a statement; of one that goes on, as far as needed."""
+    """Parses a statement, or the part of one that a lambda's lines hold."""
     try:
         return ast.parse(source)
     except SyntaxError:
@@ -99,19 +105,19 @@ def _parse_lines(source: str) -> ast.Module:
 class FunctionConverter(Converter):
     """Converts the body of a function; names mean what they mean to the function."""
 
-    def __init__(self, kind: Kind, function: Callable[..., Any]) -> None:
+    def __init__(self, kind: FunctionKind, function: Callable[..., Any]) -> None:
         super().__init__(kind)
         self._outside = _names_around(function)
         self._links: set[str] = set()  # names of all x together
         self._one: set[str] = set()  # names of one x
-        self._assigned: dict[str, Node] = {}
+        self._assigned: dict[str, ExpressionNode] = {}
 
-    def convert_function(self, tree: ast.FunctionDef | ast.Lambda) -> Node:
+    def convert_function(self, tree: ast.FunctionDef | ast.Lambda) -> ExpressionNode:
         """Converts a whole definition."""
         args = tree.args
         names = [*args.posonlyargs, *args.args]
         if len(names) != 1 or args.vararg or args.kwarg or args.kwonlyargs:
-            raise FaultError("A function of one's own takes one argument, x.", tree)
+            raise FaultError("A custom function takes one argument, x.", tree)
         (self._links if self.kind == "aggregation" else self._one).add(names[0].arg)
         if isinstance(tree, ast.Lambda):
             return self.convert(tree.body)
@@ -120,7 +126,7 @@ class FunctionConverter(Converter):
             body = body[1:]  # the docstring
         return self._block(body, tree)
 
-    def _block(self, body: list[ast.stmt], around: ast.stmt) -> Node:
+    def _block(self, body: list[ast.stmt], around: ast.stmt) -> ExpressionNode:
         for position, statement in enumerate(body):
             match statement:
                 case ast.Return(value=ast.expr() as value):
@@ -135,7 +141,7 @@ class FunctionConverter(Converter):
                     yes = self._block(then, statement)
                     self._assigned = known
                     no = self._block(other or body[position + 1 :], statement)
-                    return Node("if", (condition, yes, no))
+                    return ExpressionNode("if", (condition, yes, no))
                 case _:
                     raise FaultError(
                         "Only assignments, if and return can be translated.", statement
@@ -151,13 +157,13 @@ class FunctionConverter(Converter):
         finally:
             self._reductions -= 1
 
-    def name(self, at: ast.Name) -> Node:
-        """Looks where Python looks: arguments and assignments, then around the function."""
+    def name(self, at: ast.Name) -> ExpressionNode:
+        """Looks names up as Python does: arguments and assignments, then enclosing scopes."""
         if at.id in self._assigned:
             assigned = self._assigned[at.id]
             return self.x(at) and assigned if varies(assigned) else assigned
         if at.id in self._one:
-            return Node("x")
+            return ExpressionNode("x")
         if at.id in self._links:
             return self.x(at)
         found = self._outside.get(at.id)
@@ -165,33 +171,33 @@ class FunctionConverter(Converter):
             return self.constant(float(found), at)
         raise FaultError(f"{at.id} is not a number that can be read where it is used.", at)
 
-    def _number(self, at: ast.expr, depth: int) -> Node:
+    def _number(self, at: ast.expr, depth: int) -> ExpressionNode:
         if isinstance(at, ast.Attribute):
             return self._attribute(at)
         if isinstance(at, ast.Call):
             meant = self._object(at.func)
             if meant is len and self._is_links(at.args):
-                return Node("count")
+                return ExpressionNode("count")
             if meant is np.where and len(at.args) == 3 and not at.keywords:
                 condition, then, other = at.args
                 return super()._number(
                     ast.copy_location(ast.IfExp(condition, then, other), at), depth
                 )
             if meant is np.square and len(at.args) == 1 and not at.keywords:
-                return Node("power", (self.number(at.args[0], depth),), 2.0)
+                return ExpressionNode("power", (self.number(at.args[0], depth),), 2.0)
         return super()._number(at, depth)
 
     def _is_links(self, args: list[ast.expr]) -> bool:
         return len(args) == 1 and isinstance(args[0], ast.Name) and args[0].id in self._links
 
-    def _attribute(self, at: ast.Attribute) -> Node:
+    def _attribute(self, at: ast.Attribute) -> ExpressionNode:
         found = self._object(at)
         if isinstance(found, float):
             return self.constant(found, at)
         raise self.refuse(at)
 
     def function(self, at: ast.expr) -> str:
-        """The word for what is called, found by what it is and not by how it is spelled."""
+        """The name of a called function, found by identity and not by spelling."""
         found = self._object(at)
         try:
             word = _WORDS.get(found)
@@ -202,8 +208,8 @@ class FunctionConverter(Converter):
             raise FaultError("is not a function that can be translated.", at)
         return word
 
-    def reduced(self, body: ast.expr, depth: int) -> Node:
-        """Also takes `f(v) for v in x`."""
+    def reduced(self, body: ast.expr, depth: int) -> ExpressionNode:
+        """Also accepts `f(v) for v in x`."""
         if not isinstance(body, (ast.GeneratorExp, ast.ListComp)):
             return super().reduced(body, depth)
         match body.generators:
@@ -222,7 +228,7 @@ class FunctionConverter(Converter):
                 self._assigned[name] = hidden
 
     def _object(self, at: ast.expr) -> Any:
-        """What a name, or a name in math or NumPy, is; None if that cannot be told."""
+        """The object behind a name, or a name in math or NumPy; None if it is unknown."""
         if isinstance(at, ast.Name):
             if at.id in self._links | self._one or at.id in self._assigned:
                 return None
@@ -235,7 +241,7 @@ class FunctionConverter(Converter):
 
 
 def _names_around(function: Callable[..., Any]) -> Mapping[str, Any]:
-    """What names mean that a function does not define: closure, globals, builtins."""
+    """What a function's free names mean: closure, globals, builtins."""
     names: dict[str, Any] = dict(vars(builtins))
     names |= getattr(function, "__globals__", {})
     code, cells = getattr(function, "__code__", None), getattr(function, "__closure__", None)

@@ -1,14 +1,13 @@
-"""A tree as steps in a fixed order: the one telling of what every backend does.
+"""Lowers a tree to steps in a fixed order, which every backend follows.
 
 A step is a single correctly rounded operation, or one of the functions of
-`kernels/numerics/expression.h`.
-What people write shortly is spelled out here: powers are products, `sigmoid(x)` is
-`1 / (1 + exp(-x))`, `clip(x, a, b)` is `max(a, min(b, x))`, a mean is a sum divided by the count.
-Equal values are computed once.
+`kernels/numerics/expression.h`. Short forms are spelled out here: powers are products, `sigmoid(x)`
+is `1 / (1 + exp(-x))`, `clip(x, a, b)` is `max(a, min(b, x))`, a mean is a sum divided by the
+count. Equal values are computed once.
 
-An activation is one list of steps. An aggregation goes over its links as often as its reductions
-are nested: `sum((x - mean(x)) ** 2)` twice. Steps that are equal for all links come before the pass
-that needs them.
+An activation is one list of steps. An aggregation makes as many passes over its links as its
+reductions are nested: `sum((x - mean(x)) ** 2)` makes two. Steps that are equal for all links come
+before the pass that needs them.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from evonet.functions.expressions.tree import REDUCED, Kind, Node, varies
+from evonet.functions.expressions.tree import REDUCED, ExpressionNode, FunctionKind, varies
 
 MOST_PASSES: Final = 4
 MOST_REDUCTIONS: Final = 8
@@ -27,13 +26,13 @@ BINARY: Final = ("add", "sub", "mul", "div", "min", "max", "and", "or", *COMPARI
 REDUCTIONS: Final = ("sum_of", "product_of", "max_of", "min_of")
 
 
-class Step(NamedTuple):
+class ExpressionStep(NamedTuple):
     """One operation.
 
     Attributes:
         op: "x", "count", "number", "if", or a name of `UNARY`, `BINARY` or `REDUCTIONS`.
         args: Positions of earlier steps.
-        value: Of a number, of either sign.
+        value: The value of a number, of either sign.
     """
 
     op: str
@@ -43,12 +42,12 @@ class Step(NamedTuple):
 
 @dataclass
 class Pass:
-    """One way over all links.
+    """One pass over all links.
 
     Attributes:
-        before: Steps that are equal for all links, and come first.
-        each: Steps for every link, in order; they begin with x.
-        reductions: What joins the links; results are equal for all links again.
+        before: Steps that come first and are equal for all links.
+        each: Steps for every link, in order, starting with x.
+        reductions: Steps that join the links; their results are equal for all links.
     """
 
     before: list[int] = field(default_factory=list)
@@ -57,24 +56,24 @@ class Pass:
 
 
 @dataclass
-class Steps:
+class ExpressionSteps:
     """All steps of an expression.
 
     Attributes:
-        steps: By position.
-        passes: Ways over the links, of an aggregation; an activation has none.
-        last: Steps behind the last pass; all steps of an activation.
+        steps: The steps by position.
+        passes: The passes of an aggregation over its links; an activation has none.
+        last: Steps after the last pass; all steps of an activation.
         result: Position of the step whose value is the result.
     """
 
-    steps: list[Step] = field(default_factory=list)
+    steps: list[ExpressionStep] = field(default_factory=list)
     passes: list[Pass] = field(default_factory=list)
     last: list[int] = field(default_factory=list)
     result: int = 0
 
 
-def lower(tree: Node, kind: Kind) -> Steps:
-    """Brings a tree into order.
+def lower(tree: ExpressionNode, kind: FunctionKind) -> ExpressionSteps:
+    """Lowers a tree.
 
     Raises:
         ValueError: An aggregation has too many reductions, or nests them too deeply.
@@ -84,28 +83,28 @@ def lower(tree: Node, kind: Kind) -> Steps:
     return lowering.result
 
 
-def _nesting(node: Node) -> int:
-    """How many passes must be over before a value is known."""
+def _nesting(node: ExpressionNode) -> int:
+    """The number of passes that must be complete before a value is known."""
     inner = max((_nesting(arg) for arg in node.args), default=0)
     return inner + (node.op in REDUCED)
 
 
-def _registers(node: Node) -> int:
-    """How many values must be kept at a time to compute one, at the least."""
+def _registers(node: ExpressionNode) -> int:
+    """The smallest number of values that must be kept at a time to compute one."""
     needs = sorted((_registers(arg) for arg in node.args), reverse=True)
     return max((need + kept for kept, need in enumerate(needs)), default=1)
 
 
 class _Lowering:
-    def __init__(self, kind: Kind, num_passes: int) -> None:
+    def __init__(self, kind: FunctionKind, num_passes: int) -> None:
         if num_passes > MOST_PASSES:
             raise ValueError(f"reductions are nested {num_passes} deep. Allowed: {MOST_PASSES}.")
         self.num_passes = num_passes
-        self.result = Steps(passes=[Pass() for _ in range(num_passes)])
+        self.result = ExpressionSteps(passes=[Pass() for _ in range(num_passes)])
         self._kind = kind
         self._known: dict[tuple[str, tuple[int, ...], str, int], int] = {}
 
-    def place(self, node: Node, number: int) -> int:
+    def place(self, node: ExpressionNode, number: int) -> int:
         """Adds the steps of a value that pass `number`, or what is last, will need."""
         if self._kind == "activation":
             home = self.result.last
@@ -120,9 +119,9 @@ class _Lowering:
         passes = self.result.passes
         return passes[number].before if number < len(passes) else self.result.last
 
-    def _build(self, node: Node, number: int, home: list[int]) -> int:
+    def _build(self, node: ExpressionNode, number: int, home: list[int]) -> int:
         def step(op: str, *args: int) -> int:
-            return self._add(Step(op, args), home)
+            return self._add(ExpressionStep(op, args), home)
 
         op = node.op
         if op in REDUCED:
@@ -131,7 +130,7 @@ class _Lowering:
             return self._constant(node.value)
         if op == "neg" and node.args[0].op == "number":
             return self._constant(-node.args[0].value)
-        # What needs most registers comes first; it does not matter to the values.
+        # Operands that need most registers come first; the values do not depend on it.
         placed = {
             arg: self.place(arg, number) for arg in sorted(node.args, key=_registers, reverse=True)
         }
@@ -150,20 +149,20 @@ class _Lowering:
                 joined = step(op, joined, arg)
             return joined
         if op == "count":
-            return self._add(Step("count"), self._before(0))
+            return self._add(ExpressionStep("count"), self._before(0))
         return step(op, *args)
 
-    def _reduce(self, node: Node) -> int:
+    def _reduce(self, node: ExpressionNode) -> int:
         number = _nesting(node.args[0])
         value = self.place(node.args[0], number)
         op = "sum_of" if node.op == "mean_of" else node.op
-        total = self._add(Step(op, (value,)), self.result.passes[number].reductions)
+        total = self._add(ExpressionStep(op, (value,)), self.result.passes[number].reductions)
         if sum(len(each.reductions) for each in self.result.passes) > MOST_REDUCTIONS:
             raise ValueError(f"has too many reductions. At most {MOST_REDUCTIONS} are allowed.")
         if node.op != "mean_of":
             return total
-        count = self._add(Step("count"), self._before(0))
-        return self._add(Step("div", (total, count)), self._before(number + 1))
+        count = self._add(ExpressionStep("count"), self._before(0))
+        return self._add(ExpressionStep("div", (total, count)), self._before(number + 1))
 
     def _power(self, x: int, exponent: int, home: list[int]) -> int:
         """By squaring, from the highest bit down."""
@@ -171,17 +170,17 @@ class _Lowering:
             return self._constant(1.0)
         power = x
         for bit in bin(abs(exponent))[3:]:
-            power = self._add(Step("mul", (power, power)), home)
+            power = self._add(ExpressionStep("mul", (power, power)), home)
             if bit == "1":
-                power = self._add(Step("mul", (power, x)), home)
+                power = self._add(ExpressionStep("mul", (power, x)), home)
         if exponent > 0:
             return power
-        return self._add(Step("div", (self._constant(1.0), power)), home)
+        return self._add(ExpressionStep("div", (self._constant(1.0), power)), home)
 
     def _constant(self, value: float) -> int:
-        return self._add(Step("number", (), value), self._before(0))
+        return self._add(ExpressionStep("number", (), value), self._before(0))
 
-    def _add(self, step: Step, home: list[int]) -> int:
+    def _add(self, step: ExpressionStep, home: list[int]) -> int:
         # By its digits, because 0 and -0 are equal.
         key = step.op, step.args, step.value.hex(), id(home)
         if key not in self._known:

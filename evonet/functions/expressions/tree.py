@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
-Kind: TypeAlias = Literal["activation", "aggregation"]
+FunctionKind: TypeAlias = Literal["activation", "aggregation"]
 
 MOST_NODES: Final = 400
 MOST_DEPTH: Final = 100
@@ -34,7 +34,7 @@ BINARY: Final = {
     "div": ("/", PRODUCT),
 }
 CONDITIONS: Final = frozenset({"or", "and", "not", "lt", "le", "gt", "ge", "eq", "ne"})
-# Functions of numbers with the fewest and the most arguments.
+# Functions of numbers, with the smallest and largest number of arguments.
 FUNCTIONS: Final[dict[str, tuple[int, int]]] = {
     **dict.fromkeys(("exp", "log", "sin", "cos", "tanh", "sqrt", "abs", "floor"), (1, 1)),
     "sigmoid": (1, 1),
@@ -42,7 +42,7 @@ FUNCTIONS: Final[dict[str, tuple[int, int]]] = {
     "max": (2, MOST_NODES),
     "clip": (3, 3),
 }
-# What aggregations make of all links; the words that stand for each.
+# Reductions over all links: the word that people write, and the operation.
 REDUCTIONS: Final = {
     "sum": "sum_of",
     "product": "product_of",
@@ -54,46 +54,46 @@ REDUCED: Final = {op: word for word, op in REDUCTIONS.items()}
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class ExpressionNode:
     """One operation and what it is applied to.
 
     Attributes:
         op: "number", "x", "count", a name of `BINARY`, `FUNCTIONS` or `REDUCED`, "neg", "not",
             "power" or "if" (condition, then, else).
         args: The operands.
-        value: Of a number, at least 0; the exponent of a power.
+        value: The value of a number, at least 0, or the exponent of a power.
     """
 
     op: str
-    args: tuple[Node, ...] = ()
+    args: tuple[ExpressionNode, ...] = ()
     value: float = 0.0
 
 
-def number(value: float) -> Node:
-    """A constant; negative ones get a sign of their own."""
+def number(value: float) -> ExpressionNode:
+    """A constant; a negative one is the negation of a positive one."""
     if value < 0:
-        return Node("neg", (Node("number", value=-value),))
-    return Node("number", value=value + 0.0)
+        return ExpressionNode("neg", (ExpressionNode("number", value=-value),))
+    return ExpressionNode("number", value=value + 0.0)
 
 
-def varies(node: Node) -> bool:
-    """Whether a value differs from link to link: it has an x outside of all reductions."""
+def varies(node: ExpressionNode) -> bool:
+    """Whether a value differs between links: it has an x outside of all reductions."""
     if node.op in REDUCED:
         return False
     return node.op == "x" or any(varies(arg) for arg in node.args)
 
 
-def size_of(node: Node) -> int:
-    """How many nodes a tree has, those that are shared counted every time."""
+def size_of(node: ExpressionNode) -> int:
+    """The number of nodes of a tree; a shared one counts every time."""
     return _measure(node, {})[0]
 
 
-def depth_of(node: Node) -> int:
-    """How many nodes lie above each other."""
+def depth_of(node: ExpressionNode) -> int:
+    """The number of nodes on the longest path from the root."""
     return _measure(node, {})[1]
 
 
-def _measure(node: Node, known: dict[int, tuple[int, int]]) -> tuple[int, int]:
+def _measure(node: ExpressionNode, known: dict[int, tuple[int, int]]) -> tuple[int, int]:
     found = known.get(id(node))
     if found is None:
         parts = [_measure(arg, known) for arg in node.args]
@@ -102,12 +102,12 @@ def _measure(node: Node, known: dict[int, tuple[int, int]]) -> tuple[int, int]:
     return found
 
 
-def write(node: Node) -> str:
+def write(node: ExpressionNode) -> str:
     """Writes a tree as text, always in the same way; the parser gives an equal tree."""
     return _write(node)[0]
 
 
-def _write(node: Node) -> tuple[str, int]:
+def _write(node: ExpressionNode) -> tuple[str, int]:
     """Text, and how strongly its outermost operator binds."""
     op, args = node.op, node.args
     if op in BINARY:
@@ -132,6 +132,6 @@ def _write(node: Node) -> tuple[str, int]:
     return f"{REDUCED.get(op, op)}({', '.join(_write(arg)[0] for arg in args)})", ATOM
 
 
-def _within(node: Node, least: int) -> str:
+def _within(node: ExpressionNode, least: int) -> str:
     text, level = _write(node)
     return text if level >= least else f"({text})"
