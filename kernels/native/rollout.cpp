@@ -5,7 +5,7 @@
 #include <numeric>
 #include <vector>
 
-#include "native/memory.h"
+#include "native/worker_memory.h"
 #include "nodes/aggregations.h"
 
 namespace evonet {
@@ -140,7 +140,7 @@ bool rollout(const RolloutKernels<T>& kernels, const RolloutCall<T>& call, const
   RolloutQueue queue(genomes, order.data(), num_genomes, num_episodes);
   if (threads <= 0) threads = available_threads();
   const auto workers = static_cast<int>(std::min<int64_t>(threads, queue.num_items()));
-  std::vector<Memory<T>> memories;
+  std::vector<WorkerMemory<T>> memories;
   std::vector<EnsembleMemory<T>> ensembles;
   std::vector<std::unique_ptr<Lanes<T>>> lanes;
   std::vector<std::vector<T>> remembered;

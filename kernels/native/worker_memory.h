@@ -1,4 +1,4 @@
-// memory.h: the memory of one worker.
+// worker_memory.h: the memory of one worker thread.
 #pragma once
 
 #include <cstdint>
@@ -29,9 +29,10 @@ class AlignedArray {
 
 // Owns what a Workspace points to.
 template <class T>
-class Memory {
+class WorkerMemory {
  public:
-  Memory(int64_t num_values, int64_t num_links) : values_(num_values), links_(new T[num_links]) {}
+  WorkerMemory(int64_t num_values, int64_t num_links)
+      : values_(num_values), links_(new T[num_links]) {}
 
   Workspace<T> workspace() { return {values_.data(), links_.get()}; }
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "native/bind/bindings.h"
-#include "native/memory.h"
 #include "native/thread_pool.h"
+#include "native/worker_memory.h"
 
 using namespace nb::literals;
 

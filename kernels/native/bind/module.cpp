@@ -15,10 +15,10 @@
 #include "native/bind/read_schedule.h"
 #include "native/compile_schedule.h"
 #include "native/isa/isa.h"
-#include "native/memory.h"
 #include "native/pack_units.h"
 #include "native/sample_blocks.h"
 #include "native/thread_pool.h"
+#include "native/worker_memory.h"
 
 using namespace nb::literals;
 
@@ -185,7 +185,7 @@ class Forward {
                             std::max<int64_t>(1, s.num_genomes));
     const int64_t tasks = blocks.count() * splits;
     const int64_t threads = work < kSerialWork ? 1 : std::min<int64_t>(threads_, tasks);
-    std::vector<Memory<T>> memories;
+    std::vector<WorkerMemory<T>> memories;
     std::vector<Workspace<T>> workspaces;
     for (int64_t i = 0; i < threads; ++i) {
       memories.emplace_back(max_slots_ * blocks.max_width(), max_links_);
