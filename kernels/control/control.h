@@ -9,14 +9,14 @@
 
 EVONET_NAMESPACE_BEGIN
 
-// What a step gives. In a lane that ended, `ended` is not 0.
+// The result of a step. In a lane whose episode ended, `ended` is not 0.
 template <class T>
 struct Outcome {
   T reward;
   Bits<T> ended;
 };
 
-// The number of the largest of N outputs, the first of equals. A NaN is never larger.
+// The position of the largest of N outputs, the first of equals. A NaN is never larger.
 template <int N, class T>
 EVONET_FN T largest(const T* output) {
   T best = output[0], chosen = T{};
@@ -28,7 +28,7 @@ EVONET_FN T largest(const T* output) {
   return chosen;
 }
 
-// x held between -limit and limit; a NaN becomes the limit.
+// x clipped to -limit..limit; a NaN becomes the limit.
 template <class T>
 EVONET_FN T held(T x, Lane<T> limit) {
   return at_least(at_most(x, all<T>(limit)), all<T>(-limit));

@@ -1,4 +1,4 @@
-// memory_tasks.h: tasks that only networks with memory can solve: what counts is not in sight when
+// memory_tasks.h: tasks that only networks with memory can solve: what matters is not visible when
 // it is needed.
 #pragma once
 
@@ -6,8 +6,8 @@
 
 EVONET_NAMESPACE_BEGIN
 
-// Hear kBits bits, one per step, then say them in the same order. An answer counts the more the
-// nearer it is to its bit, -1 or 1; all right is 1 in all.
+// Hear kBits bits, one per step, then repeat them in the same order. An answer scores more the
+// nearer it is to its bit, -1 or 1; a perfect episode scores 1.
 template <int kBits>
 struct Copy {
   static constexpr int kStateSize = 1 + kBits;  // steps so far, then the bits

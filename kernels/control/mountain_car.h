@@ -6,7 +6,7 @@
 
 EVONET_NAMESPACE_BEGIN
 
-// Moves the car by an acceleration; gives the lanes that are at the goal.
+// Moves the car by an acceleration; returns the lanes that are at the goal.
 template <class T>
 EVONET_FN Bits<T> drive(T* state, T acceleration, Lane<T> goal) {
   using L = Lane<T>;

@@ -1,5 +1,5 @@
 // pendulum.h: swing a pendulum up and hold it there, as in Gymnasium's Pendulum-v1. The angle is
-// kept between -pi and pi; nobody can tell, because only its sine and cosine are seen.
+// kept between -pi and pi, which has no effect, because only its sine and cosine are seen.
 #pragma once
 
 #include "control/control.h"

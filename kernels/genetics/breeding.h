@@ -3,7 +3,7 @@
 // parent has.
 //
 // A structural mutation needs numbers that all children of a generation share, so it is only
-// noted here, as a request; whoever sees all children hands out the numbers, in child order.
+// noted here, as a request; native/breed.cpp assigns the numbers to all children, in their order.
 // Until then a new node has the key kPendingNode and new connections an innovation from there on.
 #pragma once
 
@@ -12,8 +12,6 @@
 #include "numerics/key_table.h"
 
 EVONET_NAMESPACE_BEGIN
-
-static constexpr int64 kPendingNode = (int64(1) << 62) + 1;  // above every valid key
 
 // Scratch that a cycle check needs.
 EVONET_FN int64 cycle_scratch(int64 num_nodes, int64 num_conns) {
@@ -162,7 +160,7 @@ EVONET_FN void set_new_node(const Genes<T>& c, int32 i, int64 key, const GenomeR
   c.aggregation[i] = first_option(rules.aggregation, s.word[3]);
 }
 
-// The new node starts as neutral as it can: no bias, weight 1 before it and the old weight behind.
+// The new node starts as neutral as possible: no bias, weight 1 before it, the old weight after it.
 template <class T>
 EVONET_FN void add_node(Child<T>& child, const GenomeRules<T>& rules, uint32 which,
                         const Draws& draws) {

@@ -3,7 +3,7 @@
 // same connection still.
 //
 // A genome is measured against up to 16 standards at once: each of its genes is looked up once in
-// their common dictionary, and a row there tells what every standard has under that word.
+// their common dictionary, and a row there holds what every standard has under that word.
 #pragma once
 
 #include "genetics/gene_rules.h"
@@ -28,7 +28,7 @@ EVONET_FN int64 slot_of(const GeneDictionary<T>& dictionary, int64 first, int64 
                    });
 }
 
-// The row of a word, which is put in if it is missing.
+// The row of a word, which is added if it is missing.
 template <class T>
 EVONET_FN int32 learn(GeneDictionary<T>& dictionary, int64 first, int64 second, int attributes) {
   const int64 slot = slot_of(dictionary, first, second);

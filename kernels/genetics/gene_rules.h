@@ -1,4 +1,4 @@
-// gene_rules.h: what the config says about genes, as plain numbers. Not in a namespace per
+// gene_rules.h: the config's settings for genes, as plain numbers. Not in a namespace per
 // instruction set: these structs cross from one translation unit to another.
 #pragma once
 
@@ -34,7 +34,7 @@ struct GenomeRules {
   bool single_structural_mutation, structural_mutation_surer, feed_forward;
 };
 
-// What the config says about genetic distance.
+// The config's settings for genetic distance.
 template <class T>
 struct DistanceRules {
   T disjoint, excess, weight, enable_penalty;

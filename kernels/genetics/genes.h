@@ -1,4 +1,4 @@
-// genes.h: how a single gene begins, mutates and is told apart from another, as neat-python does.
+// genes.h: how a single gene is initialised and mutated, as neat-python does.
 #pragma once
 
 #include "genetics/gene_rules.h"

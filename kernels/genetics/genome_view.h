@@ -61,6 +61,9 @@ struct Genome {
   int num_nodes, num_conns;
 };
 
+// The key of a node that has none yet, above every valid key.
+static constexpr long long kPendingNode = (1LL << 62) + 1;
+
 // The structural mutations of one child; see breeding.h.
 struct Request {
   long long split;           // innovation of the connection that the new node splits, or -1

@@ -14,10 +14,9 @@
 namespace evonet {
 namespace {
 
-constexpr long long kPending = (1LL << 62) + 1;  // kPendingNode of breeding.h
-
+// The children that one task bred.
 template <class T>
-struct Part {
+struct ChildrenPart {
   GeneBuffers<T> genes;
   std::vector<int32_t> num_nodes, num_conns;  // per child
   std::vector<Request> requests;
@@ -40,7 +39,7 @@ struct Part {
 };
 
 // The numbers that one child's structural mutations were given.
-struct Given {
+struct GivenNumbers {
   long long node = 0, before = 0, behind = 0, added = 0;
 };
 
@@ -50,12 +49,13 @@ struct PairHash {
   }
 };
 
-class Registry {
+// Gives equal numbers to equal mutations of a generation.
+class NumberRegistry {
  public:
-  explicit Registry(Numbers& numbers) : numbers_(numbers) {}
+  explicit NumberRegistry(Numbers& numbers) : numbers_(numbers) {}
 
-  Given give(const Request& request) {
-    Given given;
+  GivenNumbers give(const Request& request) {
+    GivenNumbers given;
     if (request.split >= 0) {
       const auto [at, fresh] = splits_.try_emplace(request.split);
       if (fresh) {
@@ -66,7 +66,7 @@ class Registry {
       given = at->second;
     }
     if (request.target >= 0) {
-      const auto real = [&](long long key) { return key == kPending ? given.node : key; };
+      const auto real = [&](long long key) { return key == kPendingNode ? given.node : key; };
       const auto [at, fresh] =
           added_.try_emplace({real(request.source), real(request.target)}, numbers_.innovation);
       numbers_.innovation += fresh;
@@ -77,25 +77,25 @@ class Registry {
 
  private:
   Numbers& numbers_;
-  std::unordered_map<long long, Given> splits_;
+  std::unordered_map<long long, GivenNumbers> splits_;
   std::unordered_map<std::array<long long, 2>, long long, PairHash> added_;
 };
 
 // Replaces what is pending in a child; new connections are its last ones.
 template <class T>
 void put_numbers(const Genes<T>& c, int num_nodes, int num_conns, const Request& request,
-                 const Given& given) {
-  if (num_nodes > 0 && c.node_key[num_nodes - 1] == kPending)
+                 const GivenNumbers& given) {
+  if (num_nodes > 0 && c.node_key[num_nodes - 1] == kPendingNode)
     c.node_key[num_nodes - 1] = given.node;
   const int first = num_conns - request.num_new;
   for (int i = first; i < num_conns; ++i) {
     if (c.source[i] == request.source && c.target[i] == request.target) {
       c.innovation[i] = given.added;
     } else {
-      c.innovation[i] = c.target[i] == kPending ? given.before : given.behind;
+      c.innovation[i] = c.target[i] == kPendingNode ? given.before : given.behind;
     }
-    if (c.source[i] == kPending) c.source[i] = given.node;
-    if (c.target[i] == kPending) c.target[i] = given.node;
+    if (c.source[i] == kPendingNode) c.source[i] = given.node;
+    if (c.target[i] == kPendingNode) c.target[i] = given.node;
     for (int j = i; j > first && c.innovation[j] < c.innovation[j - 1]; --j) {
 #define EVONET_CONNECTION_GENE(type, name, meaning) std::swap(c.name[j], c.name[j - 1]);
 #include "genetics/population.def"
@@ -114,7 +114,7 @@ bool make_generation(int64_t count, int64_t genes, int threads, const Interrupt:
   const int64_t num_parts =
       std::clamp<int64_t>(genes / kGenesPerPart, 1, std::min<int64_t>(count + 1, 64 * threads));
   const auto begin_of = [&](int64_t part) { return count * part / num_parts; };
-  std::vector<Part<T>> parts(num_parts);
+  std::vector<ChildrenPart<T>> parts(num_parts);
   bool finished = parallel_for(
       threads, num_parts,
       [&](int worker, int64_t index, Interrupt& interrupt) {
@@ -125,7 +125,7 @@ bool make_generation(int64_t count, int64_t genes, int threads, const Interrupt:
           nodes += child_nodes;
           conns += child_conns;
         }
-        Part<T>& part = parts[index];
+        ChildrenPart<T>& part = parts[index];
         part.genes = GeneBuffers<T>(nodes, conns);
         part.num_nodes.reserve(end - begin);
         part.num_conns.reserve(end - begin);
@@ -138,15 +138,15 @@ bool make_generation(int64_t count, int64_t genes, int threads, const Interrupt:
       poll);
   if (!finished) return false;
 
-  Registry registry(numbers);
-  std::vector<Given> given(count);
+  NumberRegistry registry(numbers);
+  std::vector<GivenNumbers> given(count);
   out.node_start = Buffer<int64_t>(count + 1);
   out.conn_start = Buffer<int64_t>(count + 1);
   int64_t* const node_start = out.node_start.data.get();
   int64_t* const conn_start = out.conn_start.data.get();
   node_start[0] = conn_start[0] = 0;
   int64_t child = 0;
-  for (const Part<T>& part : parts) {
+  for (const ChildrenPart<T>& part : parts) {
     for (size_t i = 0; i < part.requests.size(); ++i, ++child) {
       given[child] = registry.give(part.requests[i]);
       node_start[child + 1] = node_start[child] + part.num_nodes[i];
@@ -159,7 +159,7 @@ bool make_generation(int64_t count, int64_t genes, int threads, const Interrupt:
   return parallel_for(
       threads, num_parts,
       [&](int, int64_t index, Interrupt&) {
-        Part<T>& part = parts[index];
+        ChildrenPart<T>& part = parts[index];
         const int64_t begin = begin_of(index);
         out.genes.copy(node_start[begin], conn_start[begin], part.genes, part.nodes, part.conns);
         for (size_t i = 0; i < part.requests.size(); ++i) {
@@ -172,7 +172,7 @@ bool make_generation(int64_t count, int64_t genes, int threads, const Interrupt:
             out.rank.data[e] = static_cast<int32_t>(e - conn_start[child]);
           }
         }
-        part = Part<T>();
+        part = ChildrenPart<T>();
       },
       poll);
 }
@@ -211,7 +211,7 @@ bool breed_generation(const BreedPlan<T>& plan, const EvolutionKernels<T>& kerne
         const Genome<T> parent = plan.parents[plan.fitter[i]];
         return std::pair<int64_t, int64_t>(parent.num_nodes + 1, parent.num_conns + 3);
       },
-      [&](int worker, Part<T>& part, int64_t i) {
+      [&](int worker, ChildrenPart<T>& part, int64_t i) {
         if (!scratch[worker]) scratch[worker].reset(new int[words]);
         Child<T> child = part.next_child(scratch[worker].get());
         const Genome<T> fitter = plan.parents[plan.fitter[i]];
@@ -242,7 +242,7 @@ bool first_generation(int64_t num_genomes, const FirstPlan& plan, const GenomeRu
   return make_generation(
       num_genomes, num_genomes * (plan.num_nodes + plan.num_wanted), threads, poll, none, out,
       [&](int64_t) { return std::pair<int64_t, int64_t>(plan.num_nodes, plan.num_candidates); },
-      [&](int, Part<T>& part, int64_t i) {
+      [&](int, ChildrenPart<T>& part, int64_t i) {
         Child<T> child = part.next_child(nullptr);
         kernels.first(child, plan, rules, random, static_cast<uint32_t>(i));
         part.append(child);

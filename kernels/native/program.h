@@ -1,5 +1,5 @@
-// program.h: functions of one's own as programs over rows of numbers, by the ids that genes store;
-// evonet/expressions/program.py writes them. Plain data, for the translation units of all
+// program.h: custom functions as programs over rows of numbers, by the ids that genes store;
+// evonet/functions/expressions/program.py writes them. Plain data, for the translation units of all
 // instruction sets.
 #pragma once
 
@@ -7,6 +7,7 @@
 
 namespace evonet {
 
+// In the order of OPERATIONS in evonet/functions/expressions/program.py.
 enum Operation : uint16_t {
   OP_COPY,
   OP_NEG,
@@ -34,10 +35,10 @@ enum Operation : uint16_t {
   OP_EQ,
   OP_NE,
   OP_IF,
-  OP_SUM,
-  OP_PRODUCT,
-  OP_LARGEST,
-  OP_SMALLEST,
+  OP_SUM_OF,
+  OP_PRODUCT_OF,
+  OP_MAX_OF,
+  OP_MIN_OF,
   NUM_OPERATIONS
 };
 
@@ -58,14 +59,14 @@ struct Program {
   const Instruction* code;
   const T* constants;  // [m, kLanes], every one repeated
   int num_passes;
-  // For each pass where the steps before it end, those for every link, and its reductions; then
-  // where the last steps end.
+  // For each pass the ends of the steps before it, of those for every link, and of its reductions;
+  // then the end of the last steps.
   int bounds[3 * kMostPasses + 1];
   uint16_t result;
   bool counts;  // whether it reads the number of links
 };
 
-// Null for an id that nobody has defined.
+// Null for an id without a function.
 template <class T>
 const Program<T>* custom_activation(int id);
 template <class T>

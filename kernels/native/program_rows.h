@@ -1,6 +1,6 @@
-// program_rows.h: runs programs. An instruction works on a whole row of numbers, so that finding
-// out what it is costs little beside what it does; what it does are the portable formulas, on the
-// widest vectors there are. Numbers behind a row's end, up to a vector, are computed in vain.
+// program_rows.h: runs programs. An instruction works on a whole row of numbers, so that decoding
+// it costs little beside executing it, which means the portable formulas on the widest vectors
+// there are. Numbers behind a row's end, up to a vector, are computed and ignored.
 #pragma once
 
 #include "native/program.h"
@@ -164,7 +164,7 @@ EVONET_FN void join_rows(int op, T* total, const T* x, int num_links, bool first
   V joined[kRows];
   const auto at = [](const T* row, int r) { return load<V>(row + r * kLanes<T, W>); };
   for (int r = 0; r < kRows; ++r) {
-    joined[r] = !first ? at(total, r) : op == OP_SUM ? V{} + at(x, r) : at(x, r);
+    joined[r] = !first ? at(total, r) : op == OP_SUM_OF ? V{} + at(x, r) : at(x, r);
   }
   if (first) x += W;
   const auto each = [&](auto join) {
@@ -173,11 +173,11 @@ EVONET_FN void join_rows(int op, T* total, const T* x, int num_links, bool first
       for (int r = 0; r < kRows; ++r) joined[r] = join(joined[r], at(x, r));
     }
   };
-  if (op == OP_SUM) {
+  if (op == OP_SUM_OF) {
     each([](V a, V b) { return a + b; });
-  } else if (op == OP_PRODUCT) {
+  } else if (op == OP_PRODUCT_OF) {
     each([](V a, V b) { return a * b; });
-  } else if (op == OP_LARGEST) {
+  } else if (op == OP_MAX_OF) {
     each([](V a, V b) { return at_least(b, a); });
   } else {
     each([](V a, V b) { return at_most(b, a); });
@@ -186,8 +186,8 @@ EVONET_FN void join_rows(int op, T* total, const T* x, int num_links, bool first
 }
 
 // An aggregation of count > 0 links over rows of W samples: values [slots, W] by source [count] ->
-// out [W]. It takes as many links at a time as fill a row of registers, asks stop() now and then,
-// and gives up if that says so.
+// out [W]. It takes as many links at a time as fill a row of registers, and returns early if
+// stop(), which it asks now and then, is true.
 template <class T, int W>
 __attribute__((noinline)) void aggregate_by(const Program<T>& program, const T* values,
                                             const int32_t* source, const T* weight, int64_t count,

@@ -21,7 +21,7 @@ class StandardSet {
     }
   }
 
-  // Numbers that measure() writes: one per standard, rounded up to whole groups.
+  // How many numbers measure() writes: one per standard, rounded up to whole groups.
   size_t num_distances() const { return groups_.size() * kStandards; }
 
   void measure(const Genome<T>& genome, const DistanceRules<T>& rules, int* words,

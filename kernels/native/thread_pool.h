@@ -10,7 +10,7 @@
 
 namespace evonet {
 
-// Tells long-running work when to give up. Only the calling thread polls (for Ctrl-C), at most
+// Asks long-running work to stop. Only the calling thread polls (for Ctrl-C), at most
 // once per period, also while it waits for the workers; they see the flag that it raises.
 class Interrupt {
  public:
@@ -27,7 +27,7 @@ class Interrupt {
   std::chrono::steady_clock::time_point next_ = std::chrono::steady_clock::now() + kPeriod;
 };
 
-// One unit of a parallel job: `index` says which, `worker` (0 is the caller) whose scratch to use.
+// One unit of a parallel job, by its index; `worker` (0 is the caller) is whose scratch to use.
 using Task = std::function<void(int worker, int64_t index, Interrupt& interrupt)>;
 
 // The number of CPUs this process may run on.

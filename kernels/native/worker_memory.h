@@ -9,7 +9,7 @@
 
 namespace evonet {
 
-// Room for so many elements and a vector behind them, on a vector's boundary.
+// Room for `count` elements and a vector behind them, aligned for vectors.
 template <class E>
 class AlignedArray {
  public:

@@ -1,14 +1,14 @@
 // cells.h: what networks with memory keep from one step to the next. A step first computes every
 // node as a feed-forward network would, where links that act in the next step read what the cells
 // of their sources remember; then each cell settles: it takes in its node's value, may change it,
-// and remembers what the next step needs. T is a number or a vector of them.
+// and remembers what the next step needs. T is a number or a vector of numbers.
 #pragma once
 
 #include "numerics/portable.h"
 
 EVONET_NAMESPACE_BEGIN
 
-// In the order of evonet/kinds.py.
+// In the order of KINDS in evonet/definitions/dynamics.py.
 enum Kind : int { KIND_FEEDFORWARD, KIND_RECURRENT, KIND_CTRNN, KIND_IZHIKEVICH };
 
 // A cell has kStates numbers of memory, the first of which links read, and kParameters genes.
@@ -78,7 +78,7 @@ struct IzhikevichCell {
       v = v + half * (L(0.04) * (v * v) + L(5) * v + L(140) - u + current);
     }
     u = u + time_step * a * (b * v - u);
-    // Whoever overflows starts again, without a spike.
+    // A neuron that overflows starts again, without a spike.
     const T nothing = (v - v) + (u - u);
     auto finite = nothing == T{};
     v = finite ? v : c;

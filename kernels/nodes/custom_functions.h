@@ -1,5 +1,5 @@
-// custom_functions.h: stands for functions of one's own, of which there are none here. For networks
-// that have some, evonet/expressions/cuda_source.py writes another text of this name.
+// custom_functions.h: no custom functions. For networks that have some,
+// evonet/functions/expressions/cuda_source.py writes another text in place of this one.
 #pragma once
 
 #include "numerics/portable.h"

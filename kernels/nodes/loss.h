@@ -74,7 +74,7 @@ EVONET_FN LossSum<T> loss_cross_entropy(int num_outputs, Output output, Target t
 }
 
 // 1 where the largest output is not that of the target. A single output means two classes, below
-// 0.5 and from there on. An answer that is not a number is a miss.
+// 0.5 and from 0.5 on. An answer that is NaN is a miss.
 template <class T, class Output, class Target>
 EVONET_FN LossSum<T> loss_misses(int num_outputs, Output output, Target target) {
   const T zero = all<T>(Lane<T>(0)), one = all<T>(Lane<T>(1));

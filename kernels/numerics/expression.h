@@ -1,5 +1,5 @@
-// expression.h: the functions that expressions may name, for every number there is. Where the
-// activations clip, these go on: exp overflows to infinity and falls through the denormals to 0,
+// expression.h: the functions that expressions may name, for every argument. Where the
+// activations clip, these do not: exp overflows to infinity and underflows through denormals to 0,
 // log(0) is -infinity, a NaN stays one. T is a number or a vector type of the compiler.
 #pragma once
 

@@ -44,8 +44,8 @@ enum Purpose : uint32 {
   FOR_FIRST_CONNECTION,
   FOR_FIRST_NODE,
   FOR_FIRST_STRUCTURE,
-  FOR_EPISODE = 64,  // how an episode of a task begins
-  FOR_SPLIT          // which examples are kept aside
+  FOR_EPISODE = 64,  // how an episode of a task starts
+  FOR_SPLIT          // which examples are held out
 };
 
 // As many draws as fill vectors without much waste for small genomes; loops over them vectorise.

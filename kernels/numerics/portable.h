@@ -15,8 +15,8 @@
 #endif
 #endif
 
-// In front of a loop: a copy of the body for every turn, or one body that stays a loop. Only a GPU
-// needs to be told.
+// In front of a loop: a copy of the body for every turn, or one body that stays a loop. Only GPU
+// compilers need the hint.
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
 #define EVONET_UNROLL _Pragma("unroll")
 #define EVONET_KEEP_LOOP _Pragma("unroll 1")

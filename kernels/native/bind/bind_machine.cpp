@@ -1,4 +1,4 @@
-// bind_machine.cpp: what the processor and its memory can do at most, measured.
+// bind_machine.cpp: measures the limits of the processor and its memory.
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -18,7 +18,7 @@ namespace evonet {
 
 namespace {
 
-// Runs task(i) for every i < threads, one on each; returns what they did per second.
+// Runs work(i) for every i < threads, one on each thread; returns their total per second.
 template <class Work>
 double rate_of(int threads, const Work& work) {
   std::atomic<int64_t> done{0};
@@ -42,7 +42,7 @@ double fma_peak(const std::string& simd, int threads) {
 }
 
 // Bytes per second, a number for each round. Every thread reads `bytes` bytes of its own, `turns`
-// times a round, so the size says which cache or memory is measured.
+// times a round, so the size decides which cache or memory is measured.
 std::vector<double> read_bandwidth(const std::string& simd, int threads, int64_t bytes,
                                    int64_t turns, int rounds) {
   constexpr int64_t kMultiple = 512;  // numbers: whole blocks on every instruction set

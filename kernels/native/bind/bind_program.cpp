@@ -43,12 +43,12 @@ struct Owned {
   }
 };
 
-// A function of one's own. Kernels trust it, so it is checked when it is made.
-class Function {
+// A custom function. Kernels trust it, so it is checked when it is made.
+class CustomFunction {
  public:
   using Code = nb::ndarray<const uint16_t, nb::shape<-1, 5>, nb::c_contig, nb::device::cpu>;
 
-  Function(Code code, In<double> constants, In<int32_t> bounds, int result)
+  CustomFunction(Code code, In<double> constants, In<int32_t> bounds, int result)
       : code_(read(code, constants.shape(0), bounds, result)),
         float32_(code_, constants, bounds, result),
         float64_(code_, constants, bounds, result) {}
@@ -60,7 +60,7 @@ class Function {
   template <class T>
   nb::object activate(nb::ndarray<const T, nb::ndim<1>, nb::c_contig> x,
                       const std::string& simd) const {
-    if (joins_links()) throw nb::value_error("an aggregation is no activation");
+    if (joins_links()) throw nb::value_error("an aggregation is not an activation");
     const auto count = static_cast<int64_t>(x.shape(0));
     Buffer<T> y(count + 64);
     std::fill(std::copy_n(x.data(), count, y.data.get()), y.data.get() + count + 64, T(0));
@@ -110,7 +110,8 @@ class Function {
       const uint16_t* at = code.data() + 5 * i;
       const Instruction next{at[0], at[1], at[2], at[3], at[4]};
       fits = next.op < NUM_OPERATIONS && is_register(next.to) && is_operand(next.a) &&
-             is_operand(next.b) && is_operand(next.c) && (next.op < OP_SUM || is_register(next.a));
+             is_operand(next.b) && is_operand(next.c) &&
+             (next.op < OP_SUM_OF || is_register(next.a));
       read.push_back(next);
     }
     if (!fits) throw nb::value_error("not a program");
@@ -124,23 +125,23 @@ class Function {
 
 // An id means one function for as long as the process lives, so nothing is ever freed and any
 // thread may read.
-std::atomic<const Function*> activations[kNumIds], aggregations[kNumIds];
+std::atomic<const CustomFunction*> activations[kNumIds], aggregations[kNumIds];
 
-void define(bool joins, int id, Function::Code code, In<double> constants, In<int32_t> bounds,
+void define(bool joins, int id, CustomFunction::Code code, In<double> constants, In<int32_t> bounds,
             int result) {
-  std::atomic<const Function*>* table = joins ? aggregations : activations;
+  std::atomic<const CustomFunction*>* table = joins ? aggregations : activations;
   const int first = joins ? int{NUM_AGGREGATIONS} : int{NUM_ACTIVATIONS};
-  if (id < first || id >= kNumIds) throw nb::index_error("no id of a function of one's own");
-  auto made = std::make_unique<const Function>(code, constants, bounds, result);
-  if (!joins && made->joins_links()) throw nb::value_error("an aggregation is no activation");
-  const Function* nothing = nullptr;
+  if (id < first || id >= kNumIds) throw nb::index_error("not an id of a custom function");
+  auto made = std::make_unique<const CustomFunction>(code, constants, bounds, result);
+  if (!joins && made->joins_links()) throw nb::value_error("an aggregation is not an activation");
+  const CustomFunction* nothing = nullptr;
   if (table[id].compare_exchange_strong(nothing, made.get())) made.release();
 }
 
 template <class T>
-const Program<T>* find(const std::atomic<const Function*>* table, int id) {
+const Program<T>* find(const std::atomic<const CustomFunction*>* table, int id) {
   if (id < 0 || id >= kNumIds) return nullptr;
-  const Function* found = table[id].load(std::memory_order_acquire);
+  const CustomFunction* found = table[id].load(std::memory_order_acquire);
   return found == nullptr ? nullptr : &found->program(T());
 }
 
@@ -160,15 +161,15 @@ template const Program<float>* custom_aggregation<float>(int);
 template const Program<double>* custom_aggregation<double>(int);
 
 void bind_program(nb::module_& m) {
-  nb::class_<Function>(m, "Function")
-      .def(nb::init<Function::Code, In<double>, In<int32_t>, int>(), "code"_a.noconvert(),
+  nb::class_<CustomFunction>(m, "Function")
+      .def(nb::init<CustomFunction::Code, In<double>, In<int32_t>, int>(), "code"_a.noconvert(),
            "constants"_a.noconvert(), "bounds"_a.noconvert(), "result"_a)
-      .def("activate", &Function::activate<float>, "x"_a.noconvert(), "simd"_a,
+      .def("activate", &CustomFunction::activate<float>, "x"_a.noconvert(), "simd"_a,
            "Applies an activation to every element.")
-      .def("activate", &Function::activate<double>, "x"_a.noconvert(), "simd"_a)
-      .def("aggregate", &Function::aggregate<float>, "weights"_a.noconvert(),
+      .def("activate", &CustomFunction::activate<double>, "x"_a.noconvert(), "simd"_a)
+      .def("aggregate", &CustomFunction::aggregate<float>, "weights"_a.noconvert(),
            "values"_a.noconvert(), "simd"_a, "Joins links [n] with values [n, W] to [W].")
-      .def("aggregate", &Function::aggregate<double>, "weights"_a.noconvert(),
+      .def("aggregate", &CustomFunction::aggregate<double>, "weights"_a.noconvert(),
            "values"_a.noconvert(), "simd"_a);
   m.def("define", &define, "joins"_a, "id"_a, "code"_a.noconvert(), "constants"_a.noconvert(),
         "bounds"_a.noconvert(), "result"_a,

@@ -58,11 +58,11 @@ nb::tuple run(const nb::object& schedule, int control, In<int64_t> genomes, uint
 
 // A few rows of lanes as arrays, through the same kernels as a rollout.
 template <class T>
-class Bench {
+class ControlSteps {
  public:
   using Rows = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
-  Bench(int control, const std::string& simd)
+  ControlSteps(int control, const std::string& simd)
       : control_(find_control(find_isa(simd).kernels(T()).rollout, control)),
         lanes_(std::make_unique<Lanes<T>>()) {}
 
@@ -147,13 +147,13 @@ void bind(nb::module_& m, const std::string& suffix) {
   m.def(("rollout" + suffix).c_str(), &run<T>, "schedule"_a, "control"_a, "genomes"_a,
         "first_episode"_a, "episodes"_a, "max_steps"_a, "seed"_a, "threads"_a, "simd"_a,
         "Rewards and steps [K, E] of whole episodes of the chosen genomes.");
-  nb::class_<Bench<T>>(m, ("Control" + suffix).c_str())
+  nb::class_<ControlSteps<T>>(m, ("Control" + suffix).c_str())
       .def(nb::init<int, const std::string&>(), "control"_a, "simd"_a)
-      .def("reset", &Bench<T>::reset, "seed"_a, "first_episode"_a, "count"_a,
+      .def("reset", &ControlSteps<T>::reset, "seed"_a, "first_episode"_a, "count"_a,
            "The first states [S, count] of consecutive episodes.")
-      .def("observe", &Bench<T>::observe, "state"_a.noconvert(),
+      .def("observe", &ControlSteps<T>::observe, "state"_a.noconvert(),
            "What networks see [I, B] of states [S, B].")
-      .def("step", &Bench<T>::step, "state"_a.noconvert(), "output"_a.noconvert(),
+      .def("step", &ControlSteps<T>::step, "state"_a.noconvert(), "output"_a.noconvert(),
            "The next states [S, B], rewards [B], and whether episodes ended [B].");
 }
 

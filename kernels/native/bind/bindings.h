@@ -1,4 +1,4 @@
-// bindings.h: what all parts of the Python module share.
+// bindings.h: shared by all parts of the Python module.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -24,7 +24,7 @@ void bind_evolution(nb::module_& m);
 // Adds what measures the limits of the machine to the module.
 void bind_machine(nb::module_& m);
 
-// Adds functions of one's own to the module.
+// Adds custom functions to the module.
 void bind_program(nb::module_& m);
 
 // Adds control tasks and their rollouts to the module.
@@ -37,7 +37,7 @@ void bind_pack_neat(nb::module_& m);
 void bind_neat_network(nb::module_& m);
 void bind_neat_spiking(nb::module_& m);
 
-// Lets Ctrl-C through: true when Python has an exception pending.
+// Lets Ctrl-C through: true if Python has an exception pending.
 inline bool python_signal() {
   nb::gil_scoped_acquire gil;
   return PyErr_CheckSignals() != 0;

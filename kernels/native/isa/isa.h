@@ -20,7 +20,7 @@ struct ForwardCall {
   int64_t num_samples;  // B
   T* y;                 // [P, B, O]
   // For networks with memory, [C, N, B] each: what nodes remember, or null for a first state, and
-  // what they remember afterwards, or null if nobody wants to know.
+  // what they remember afterwards, or null if that is not wanted.
   const T* state = nullptr;
   T* next_state = nullptr;
 };
@@ -51,11 +51,11 @@ struct ForwardKernels {
   // num_links values.
   void (*aggregate)(int id, const T* weights, const T* values, const int32_t* source,
                     int64_t num_links, T* scratch, T* out);
-  // An activation of one's own on up to 512 bytes of numbers, in place; the memory behind them must
-  // be readable up to a multiple of 64 bytes.
+  // A custom activation on up to 512 bytes of numbers, in place; the memory behind them must be
+  // readable up to a multiple of 64 bytes.
   void (*activate_by)(const Program<T>& program, T* numbers, int count);
-  // An aggregation of one's own: values [slots, width] by source [count] -> out [width], for a
-  // width of 1, 4, 8, 16, 32 or 64.
+  // A custom aggregation: values [slots, width] by source [count] -> out [width], for a width of
+  // 1, 4, 8, 16, 32 or 64.
   void (*aggregate_by)(const Program<T>& program, const T* values, const int32_t* source,
                        const T* weight, int64_t count, int width, T* out);
   // The loss of one genome's answers y [B, O]: a sum and its rest.

@@ -1,4 +1,4 @@
-// bind_neat_network.cpp: neat-python's networks as the drop-in classes see them.
+// bind_network.cpp: networks with neat-python's bits, for the drop-in classes.
 #include <algorithm>
 #include <cmath>
 
@@ -80,8 +80,8 @@ nb::list rows_of(const NeatNetwork& network) {
   return rows;
 }
 
-// True if every link reads an input, a node before its own, or an output that is no node. Others
-// would read what the call before left behind.
+// True if every link reads an input, a node before its own, or an output that is no node. Other
+// links would read what the previous call left behind.
 bool reads_only_what_is_known(const NeatNetwork& network) {
   std::vector<char> known(network.num_slots());
   std::fill(known.begin(), known.begin() + network.num_inputs, true);
@@ -222,7 +222,7 @@ void bind_neat_network(nb::module_& m) {
   using namespace nb::literals;
   m.def("set_neat_functions", &set_neat_functions, "activations"_a, "aggregations"_a, "sum"_a,
         "compensates_sums"_a,
-        "Tells which of neat-python's functions have the ids 0, 1, ...; None where there is none.");
+        "Sets which of neat-python's functions have the ids 0, 1, ...; None where there is none.");
   m.def("subtract_squares", &subtract_squares, "y"_a.noconvert(), "targets"_a.noconvert(), "best"_a,
         "out"_a.noconvert(),
         "best - the squared errors, added up as a Python loop does, into [P].");

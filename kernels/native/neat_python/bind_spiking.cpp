@@ -1,4 +1,4 @@
-// bind_neat_spiking.cpp: networks of spiking neurons as the drop-in class sees them.
+// bind_spiking.cpp: networks of spiking neurons, for the drop-in class.
 #include "native/bind/bindings.h"
 #include "native/neat_python/errors.h"
 #include "native/neat_python/genome.h"

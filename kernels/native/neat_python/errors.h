@@ -1,4 +1,4 @@
-// neat_errors.h: what networks throw, as Python knows it.
+// errors.h: the errors of networks as Python's exceptions.
 #pragma once
 
 #include <nanobind/nanobind.h>

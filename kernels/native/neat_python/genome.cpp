@@ -1,5 +1,7 @@
 #include "native/neat_python/genome.h"
 
+#include "nodes/aggregations.h"
+
 namespace evonet {
 
 namespace {
@@ -43,7 +45,7 @@ void set_neat_functions(const nb::list& activations, const nb::list& aggregation
   };
   for (size_t i = 0; i < nb::len(activations); ++i) add(known.activation, activations[i], i);
   for (size_t i = 0; i < nb::len(aggregations); ++i) add(known.aggregation, aggregations[i], i);
-  add(known.aggregation, std::move(sum), 0);  // 0 is the id of a sum
+  add(known.aggregation, std::move(sum), AGG_SUM);
 }
 
 bool compensates_sums() { return built_ins().compensates_sums; }

@@ -1,4 +1,4 @@
-// neat_genome.h: the genes of a neat-python genome as plain numbers, so that everything after
+// genome.h: the genes of a neat-python genome as plain numbers, so that everything after
 // reading them can do without Python and the GIL.
 #pragma once
 
@@ -42,8 +42,8 @@ struct NeatFunctions {
   int32_t add(const nb::object& function);
 };
 
-// Tells which Python functions have the ids 0, 1, ... of evonet/functions.py; None for one that
-// neat-python does not have. Python's sum() of floats is compensated from 3.12 on.
+// Sets the Python functions with the ids 0, 1, ... of functions.def; None for one that neat-python
+// does not have. Python's sum() of floats is compensated from 3.12 on.
 void set_neat_functions(const nb::list& activations, const nb::list& aggregations, nb::object sum,
                         bool compensates_sums);
 
@@ -52,7 +52,7 @@ bool compensates_sums();
 uint8_t activation_number(const nb::object& function);
 uint8_t aggregation_number(const nb::object& function);
 
-// Reads the dict of a genome's connections, in its order, in place of what is there.
+// Reads the dict of a genome's connections, in its order, and replaces what is there.
 class NeatConnectionReader {
  public:
   void read(PyObject* connections, std::vector<NeatConnectionGene>& found);
@@ -62,18 +62,18 @@ class NeatConnectionReader {
   PyObject *weight_ = names_("weight"), *enabled_ = names_("enabled");
 };
 
-// Reads genomes of one config after each other.
+// Reads genomes of one config, one after another.
 class NeatGenomeReader {
  public:
   // Registries are those of a config. The time constant is read from the genes if it is None.
   NeatGenomeReader(nb::object activations, nb::object aggregations, const nb::object& time_constant,
                    NeatFunctions& functions);
 
-  // In place of what is there, whose memory is used again.
+  // Replaces what is there and reuses its memory.
   void read(PyObject* genome, NeatGenome& found);
 
  private:
-  // Finds functions in one of neat-python's registries, which complains if there is none.
+  // Finds functions in one of neat-python's registries, which raises if there is none.
   struct Registry {
     nb::object registry, functions, last_name;
     int32_t place = 0;

@@ -1,5 +1,5 @@
-// neat_graph.h: which nodes and links of a neat-python genome a network of each kind has, and in
-// which order. The rules are neat-python's; docs/semantics.md tells them in words.
+// graph.h: which nodes and links of a neat-python genome a network of each kind has, and in
+// which order. The rules are neat-python's; docs/semantics.md describes them.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ namespace evonet {
 enum class NeatKind { kFeedForward, kRecurrent, kSpiking };
 
 // Keys are numbered: inputs first, then outputs, then others as they appear. Nodes and links
-// speak of keys by these numbers.
+// refer to keys by these numbers.
 struct NeatGraph {
   struct Node {
     int32_t number;
@@ -65,7 +65,7 @@ class KeyNumbers {
   int bits_ = 0;
 };
 
-// Numbers all keys on the way; `numbers` begins empty.
+// Numbers all keys on the way; `numbers` is empty at first.
 NeatGraph make_graph(NeatKind kind, const std::vector<NeatConnectionGene>& connections,
                      const std::vector<int64_t>& inputs, const std::vector<int64_t>& outputs,
                      KeyNumbers& numbers);

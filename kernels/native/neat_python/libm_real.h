@@ -1,5 +1,5 @@
 // libm_real.h: a double whose exp, tanh, sin, log and powers are those of the C library, as
-// Python's are. The formulas of activations.h over this type give neat-python's very bits.
+// Python's are. The formulas of activations.h over this type give neat-python's exact bits.
 #pragma once
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// neat_network.h: the network of one genome with neat-python's semantics to the last bit, for one
+// network.h: the network of one genome with neat-python's semantics to the last bit, for one
 // sample or for many side by side. Sums run in link order and functions are the C library's, as in
 // Python. Functions that are not neat-python's own are called, in Python, with the GIL held.
 #pragma once
@@ -61,7 +61,7 @@ class NeatNetwork {
   int64_t num_slots() const { return static_cast<int64_t>(key.size()); }
   bool needs_python() const;
 
-  // Zeroes everything, for so many samples.
+  // Zeroes everything, for a number of samples.
   void begin(int64_t num_samples);
 
   // Evaluates all nodes in order within one buffer; inputs are there.

@@ -1,4 +1,4 @@
-// pack_neat.cpp: reads neat-python's gene objects into flat arrays. A Python loop over the genes
+// pack_genomes.cpp: reads neat-python's gene objects into flat arrays. A Python loop over the genes
 // costs more than everything that evonet does with them afterwards, so they are walked here, by
 // interned attribute names, with the GIL held: genes are Python objects.
 #include <algorithm>
@@ -14,10 +14,10 @@ namespace evonet {
 
 namespace {
 
-// Genomes from one look for Ctrl-C to the next.
+// Genomes between two checks for Ctrl-C.
 constexpr int64_t kGenomesPerSignal = 256;
 
-// Looks names of functions up. Genes mostly share one string object, so the last one is kept.
+// Looks up names of functions. Genes mostly share one string object, so the last one is kept.
 class FunctionIds {
  public:
   explicit FunctionIds(nb::dict ids) : ids_(std::move(ids)) {}
@@ -48,7 +48,7 @@ struct GeneDicts {
   std::vector<nb::object> of_genome;
   Buffer<int64_t> start;
 
-  // False if some genome keeps its genes in something but a dict.
+  // False if some genome's genes are not in a dict.
   bool read(const nb::list& genomes, PyObject* name) {
     const size_t count = nb::len(genomes);
     start = Buffer<int64_t>(static_cast<int64_t>(count) + 1);
@@ -185,7 +185,7 @@ bool pack_connections(const nb::list& genomes, nb::dict& arrays) {
   return true;
 }
 
-// None for genomes that are out of the ordinary: no dicts, no innovation numbers, or one twice.
+// None for unusual genomes: no dicts, no innovation numbers, or one twice.
 nb::object pack_neat(const nb::list& genomes, const nb::dict& activations,
                      const nb::dict& aggregations) {
   nb::dict arrays;

@@ -1,4 +1,4 @@
-// neat_population.h: the networks of a whole population, which answer together, in threads.
+// population.h: the networks of a whole population, evaluated together, in threads.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,15 @@ namespace evonet {
 using Rows = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
 using Answers = nb::ndarray<double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 
-// Takes steps of a continuous-time network until the time is over; prepare() goes before each.
+// Takes steps of a continuous-time network until the time is over, with prepare() before each.
 void advance_time(NeatNetwork& network, double seconds, double time_step, TimeRule rule,
                   const std::function<void()>& prepare);
 
-// Where a continuous-time network has its answers.
+// The buffer that holds the answers of a continuous-time network.
 int answering_buffer(const NeatNetwork& network, TimeRule rule);
 
-// Lets a network answer samples x [B, I], into y [B, O]; those with memory go on from their state.
+// Lets a network answer samples x [B, I], into y [B, O]; those with memory continue from their
+// state.
 void answer_rows(NeatNetwork& network, bool feed_forward, int steps, const double* x,
                  int64_t num_samples, double* y, std::vector<double>& scratch);
 void advance_rows(NeatNetwork& network, const double* x, double* y, double seconds,

@@ -1,4 +1,4 @@
-// neat_spiking.h: Izhikevich's neurons as neat-python advances them, one sample at a time.
+// spiking.h: Izhikevich's neurons as neat-python advances them, one sample at a time.
 #pragma once
 
 #include <cstdint>
