@@ -306,7 +306,7 @@ def test_programs_of_garbage_are_refused() -> None:
         arguments[position] = bad
         with pytest.raises(ValueError, match="not a program"):
             _native.Function(*arguments)
-    with pytest.raises(ValueError, match="no activation"):
+    with pytest.raises(ValueError, match="not an activation"):
         native(aggregation("sum(x)")).activate(np.zeros(3, np.float32), SIMD_LEVELS[0])
     assert len(set(OPERATIONS)) == len(OPERATIONS)
 
