@@ -11,7 +11,7 @@ EVONET_FN unsigned long long hash_key(int64 key) {
 }
 
 EVONET_FN unsigned long long hash_pair(int64 first, int64 second) {
-  return (hash_key(first) + (unsigned long long)second) * 0xBF58476D1CE4E5B9ull;
+  return hash_key(first) + (unsigned long long)second * 0xBF58476D1CE4E5B9ull;
 }
 
 // The logarithm of the slots for so many keys: at least half of the slots stay empty.
