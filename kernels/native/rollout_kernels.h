@@ -67,7 +67,7 @@ void act(const RolloutCall<T>& call, Lanes<T>& lanes, int64_t genome, int lane, 
     pass.run(genome);
   } else {
     const int64_t nodes = s.num_nodes(genome);
-    T* const state_rows = workspace.values + (s.num_inputs + nodes) * W;
+    T* const state_rows = pass.first_state_row(genome);
     for (int64_t r = 0; r < s.num_states * nodes; ++r) {
       const T* from = lanes.remembered(r / nodes, r % nodes) + lane;
       for (int b = 0; b < W; b += kLanes<T, W>) store(state_rows + r * W + b, load<V>(from + b));
