@@ -312,7 +312,7 @@ class GenomeCompiler {
     slot_.resize(num_inputs_ + 2 * num_nodes_);
     for (int32_t k = 0; k < count; ++k) {
       const int32_t number = num_inputs_ + order_[k].node;
-      slot_[number] = num_inputs_ + k;
+      slot_[number] = part.slot.data[part.nodes + k] = num_inputs_ + k;
       slot_[number + num_nodes_] = num_inputs_ + count + k;
     }
     const T* const weight = p_.weight + first_conn_;
@@ -328,7 +328,6 @@ class GenomeCompiler {
       part.response.data[at] = is_idle(node) || wiring_ == kSpikes ? T(1) : p_.response[gene];
       part.activation.data[at] = activation(node);
       part.aggregation.data[at] = aggregation(node);
-      part.slot.data[at] = slot_[num_inputs_ + node];
       if (part.gene.size > 0) part.gene.data[at] = gene;
       const int32_t end = link_start_[node + 1];
       patience -= end - link_start_[node] + 1;
