@@ -21,7 +21,7 @@ from evonet.backends.cuda.device import DeviceLimits, nvrtc_version
 from evonet.backends.cuda.layout import packed_nbytes
 from evonet.backends.cuda.plan import LaunchPlan, option_sets, plan_forward
 from evonet.definitions.controls import CONTROLS
-from evonet.schedule.schedule import build_schedule
+from evonet.schedule import build_schedule
 
 BEGIN, END = "<!-- kernel tables: begin -->", "<!-- kernel tables: end -->"
 ARCHS = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")

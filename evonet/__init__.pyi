@@ -45,7 +45,7 @@ from evonet.runs.loop import evolve as evolve
 from evonet.runs.start import resume_run as resume_run
 from evonet.runs.start import start_run as start_run
 from evonet.schedule.analysis import Analysis as Analysis
+from evonet.schedule.build import build_schedule as build_schedule
 from evonet.schedule.schedule import Schedule as Schedule
-from evonet.schedule.schedule import build_schedule as build_schedule
 
 __version__: str

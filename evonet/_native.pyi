@@ -24,21 +24,14 @@ def compile_schedule(
     enabled: NDArray[np.bool_],
     rank: NDArray[np.int32],
     wiring: int,
+    num_states: int,
     threads: int,
 ) -> tuple[dict[str, NDArray[Any]], int]: ...
-def pack_units(
-    num_inputs: int,
-    begin: int,
-    end: int,
-    node_start: NDArray[np.int64],
-    bias: NDArray[Any],
-    response: NDArray[Any],
-    activation: NDArray[np.uint8],
-    aggregation: NDArray[np.uint8],
-    edge_start: NDArray[np.int64],
-    source: NDArray[np.int32],
-    weight: NDArray[Any],
-    threads: int,
+def pack_units32(
+    schedule: Schedule, begin: int, end: int, threads: int
+) -> dict[str, NDArray[Any]]: ...
+def pack_units64(
+    schedule: Schedule, begin: int, end: int, threads: int
 ) -> dict[str, NDArray[Any]]: ...
 
 class Function:

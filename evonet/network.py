@@ -7,15 +7,16 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from evonet.backends import MAPPINGS, DeviceForward, Loss, Mapping, resolve_backend
-from evonet.backends.base import Episodes, Forward, Rollout, Steps
+from evonet.backends import MAPPINGS, Backend, DeviceBound, Mapping, resolve_backend
+from evonet.backends.base import Episodes, Rollout
 from evonet.backends.device_arrays import is_on_gpu
 from evonet.definitions.controls import find_control
 from evonet.definitions.dynamics import Dynamics, KindName, Propagation
 from evonet.errors import OptionError, ShapeError, check_option, check_threads, check_whole
 from evonet.functions.registry import LOSS_IDS
 from evonet.genes.population import Population
-from evonet.schedule.schedule import OnCycle, Schedule
+from evonet.schedule.build import OnCycle, build_schedule
+from evonet.schedule.schedule import Schedule
 
 Losses = npt.NDArray[np.float64]
 
@@ -26,24 +27,41 @@ class Network:
     Attributes:
         schedule: What is run.
         backend: Name of the backend that runs it.
+        genome_index: [P] int64, the position of each genome in the whole population. Whoever
+            splits a population names it, so that chance that depends on the genome is the same
+            for a part as for the whole.
     """
 
     def __init__(
-        self, schedule: Schedule, backend: str, threads: int, mapping: Mapping = "auto"
+        self,
+        schedule: Schedule,
+        backend: str | Backend,
+        threads: int,
+        mapping: Mapping = "auto",
+        genome_index: npt.ArrayLike | None = None,
     ) -> None:
+        """Binds a schedule to a backend.
+
+        Args:
+            schedule: P networks.
+            backend: A backend, or its name as for `compile`.
+            threads: Threads to use; 0 for all available.
+            mapping: How work is laid out over the threads of a GPU.
+            genome_index: [P] positions in the whole population; None for 0 to P - 1.
+
+        Raises:
+            BackendError: The backend cannot run here.
+            OptionError: There is no such backend.
+            ShapeError: genome_index has another shape, or holds something but whole numbers.
+        """
+        found = resolve_backend(backend) if isinstance(backend, str) else backend
         self.schedule = schedule
-        self._backend = resolve_backend(backend)
-        self.backend = self._backend.name
-        self._steps: Steps | None = None
-        self._forward: Forward | Steps
-        if schedule.dynamics.has_memory:
-            self._forward = self._steps = self._backend.steps(schedule, threads, mapping)
-        else:
-            self._forward = self._backend.forward(schedule, threads, mapping)
-        self._device = self._forward if isinstance(self._forward, DeviceForward) else None
-        self._loss: Loss | None = None
-        self._threads = threads
-        self._mapping = mapping
+        self.backend = found.name
+        self.genome_index = _genome_index(genome_index, schedule.num_genomes)
+        self._bound = found.bind(schedule, threads, mapping)
+        self._has_memory = schedule.dynamics.has_memory
+        self._evaluate = self._bound.step if self._has_memory else self._bound.forward
+        self._device = self._bound if isinstance(self._bound, DeviceBound) else None
         self._dtype = schedule.dtype
         self._num_genomes = schedule.num_genomes
         self._num_inputs = schedule.num_inputs
@@ -76,12 +94,12 @@ class Network:
     def __call__(self, x: Any, out: Literal["host", "device"] = "host") -> Any:
         """Evaluates every network on every sample.
 
-        Networks with memory go on from where the last call ended, each sample with a memory of
+        Networks with memory continue from where the last call ended, each sample with a memory of
         its own; every call until `reset` must have equally many samples.
 
         Args:
-            x: [B, I] the same samples for all genomes, or [P, B, I] samples of
-                each genome's own. On the backend "cuda" also an array of any
+            x: [B, I] the same samples for all genomes, or [P, B, I] other samples
+                for each. On the backend "cuda" also an array of any
                 library on a GPU, through DLPack or `__cuda_array_interface__`.
             out: Where the result should be: "device" leaves it on the GPU, as a
                 CuPy array that other libraries take through DLPack. The CPU
@@ -100,14 +118,16 @@ class Network:
         if type(out) is not str or out != "host":
             _check_out(out)
         samples = self._samples(x)
-        if self._steps is not None:
+        if self._has_memory:
             self._check_remembered(samples.shape[-2])
         if out == "device" and self._device is not None:
-            return self._device.on_device(samples)
-        return self._forward(samples)
+            device = self._device
+            evaluate = device.step_on_device if self._has_memory else device.forward_on_device
+            return evaluate(samples)
+        return self._evaluate(samples)
 
     def loss(self, x: Any, targets: Any, loss: str = "squared") -> Losses:
-        """Scores every network by how far its answers are off.
+        """Scores every network by how far its outputs are from the right answers.
 
         Networks with memory answer from a first state, as if after `reset`, and what they
         remember stays as it is.
@@ -146,13 +166,11 @@ class Network:
                 f"found {list(found.shape)}."
             )
         answers = self._on_host(found) if isinstance(found, np.ndarray) else found
-        if self._loss is None:
-            self._loss = self._backend.loss(self.schedule, self._threads, self._mapping)
-        pairs = self._loss(samples, answers, LOSS_IDS[loss]).astype(np.float64)
+        pairs = self._bound.loss(samples, answers, LOSS_IDS[loss]).astype(np.float64)
         return pairs[:, 0] + pairs[:, 1]
 
     def _samples(self, x: Any) -> Any:
-        """Samples as the backend wants them, on the host or on its own device."""
+        """Brings samples into the backend's form, on the host or on its device."""
         found = self._numbers("x", x)
         if found.ndim == 2:
             fits = found.shape[1] == self._num_inputs
@@ -169,12 +187,12 @@ class Network:
     def _numbers(self, name: str, x: Any) -> Any:
         found = x if type(x) is np.ndarray else self._read(name, x)
         if found.dtype.kind not in "biuf":
-            # NumPy would parse text, drop imaginary parts and turn None into NaN without a word.
+            # NumPy would silently parse text, drop imaginary parts and turn None into NaN.
             raise ShapeError(f"{name} must be an array of real numbers, found {found.dtype}.")
         return found
 
     def _read(self, name: str, x: Any) -> Any:
-        """Makes an array of it: a NumPy array, or one of the backend's own memory."""
+        """Makes an array of anything: a NumPy array, or one in the backend's memory."""
         if is_on_gpu(x):
             if self._device is None:
                 raise ShapeError(
@@ -212,15 +230,15 @@ class Network:
         max_steps: int | None = None,
         genomes: npt.ArrayLike | None = None,
     ) -> Rollout:
-        """Lets every network act in a control task for whole episodes, without a word of Python.
+        """Lets every network act in a control task for whole episodes, entirely in native code.
 
         Args:
             control: The task, one of `evonet.definitions.controls.CONTROLS`.
-            episodes: E, how many each genome plays. All genomes play the same ones.
-            seed: Decides how episodes begin, together with their numbers.
-            first_episode: Number of the first; others of the same seed are other episodes.
-            max_steps: Where an episode is cut; None for the task's own limit.
-            genomes: [K] positions of those who play; None for all.
+            episodes: E, episodes per genome. All genomes play the same ones.
+            seed: Decides how episodes start, together with their numbers.
+            first_episode: Number of the first episode.
+            max_steps: Steps after which an episode is cut; None for the task's limit.
+            genomes: [K] positions of the genomes that play; None for all.
 
         Returns:
             Returns and steps, each [K, E].
@@ -251,7 +269,7 @@ class Network:
             chosen = np.arange(self._num_genomes, dtype=np.int64)
         else:
             chosen = self._choose(genomes)
-        return self._backend.rollout(self.schedule, played, chosen, self._threads)
+        return self._bound.rollout(played, chosen)
 
     def _choose(self, genomes: npt.ArrayLike) -> npt.NDArray[np.int64]:
         found = np.asarray(genomes)
@@ -269,8 +287,8 @@ class Network:
 
     def reset(self) -> None:
         """Forgets everything, as before the first call; feed-forward networks remember nothing."""
-        if self._steps is not None:
-            self._steps.reset()
+        if self._has_memory:
+            self._bound.reset()
 
     @property
     def state(self) -> npt.NDArray[Any] | None:
@@ -278,17 +296,17 @@ class Network:
 
         Row n belongs to the live node `schedule.node_key[n]`. Recurrent networks and CTRNNs
         remember each node's value (C = 1), Izhikevich's neurons whether they fired, their
-        potential and their recovery (C = 3). Set it to go on from there.
+        potential and their recovery (C = 3). Set it to continue from there.
 
         Raises:
             OptionError: Feed-forward networks have no state to set.
             ShapeError: What is set has another shape, or holds something but real numbers.
         """
-        return None if self._steps is None else self._steps.read()
+        return self._bound.read_state() if self._has_memory else None
 
     @state.setter
     def state(self, state: Any) -> None:
-        if self._steps is None:
+        if not self._has_memory:
             raise OptionError("feed-forward networks remember nothing, so they have no state.")
         found = self._numbers("state", state)
         wanted = self.schedule.dynamics.num_states, self.schedule.num_nodes
@@ -296,10 +314,10 @@ class Network:
             raise ShapeError(
                 f"state must have shape [{wanted[0]}, {wanted[1]}, B], found {list(found.shape)}."
             )
-        self._steps.write(self._on_host(found))
+        self._bound.write_state(self._on_host(found))
 
     def _check_remembered(self, num_samples: int) -> None:
-        remembered = None if self._steps is None else self._steps.num_samples
+        remembered = self._bound.num_samples
         if remembered is not None and remembered != num_samples:
             raise ShapeError(
                 f"x has {num_samples} samples, and the networks remember {remembered}. "
@@ -311,6 +329,18 @@ class Network:
 
     def __repr__(self) -> str:
         return f"Network({self.kind}, backend={self.backend!r}, {self.schedule!r})"
+
+
+def _genome_index(found: npt.ArrayLike | None, num_genomes: int) -> npt.NDArray[np.int64]:
+    if found is None:
+        return np.arange(num_genomes, dtype=np.int64)
+    index = np.asarray(found)
+    if index.shape != (num_genomes,) or (index.size and index.dtype.kind not in "iu"):
+        raise ShapeError(
+            f"genome_index must be {num_genomes} whole numbers, one per genome, found "
+            f"{index.dtype} of shape {list(index.shape)}."
+        )
+    return index.astype(np.int64)
 
 
 def _check_out(out: object) -> None:
@@ -348,33 +378,79 @@ def compile(
         mapping: How work is laid out over the threads of a GPU: "levels" gives one
             to each node and sample of a level, "samples" one to each genome and
             four samples; "auto" lets a cost model choose. Results never depend on it.
-        dtype: float32 or float64; None keeps the population's own.
+        dtype: float32 or float64; None keeps the population's.
         threads: Threads to use; 0 for all available. Results never depend on it.
-        on_cycle: Of feed-forward networks: "error" refuses genomes with a cycle, "zero" leaves
+        on_cycle: For feed-forward networks: "error" refuses genomes with a cycle, "zero" leaves
             every node on or behind one at 0 as neat-python does.
-        propagation: Of recurrent networks: with "next-step" a value travels one link per step, as
+        propagation: For recurrent networks: with "next-step" a value travels one link per step, as
             in neat-python; with "same-step" only the links that close a cycle wait for the next
             step, so that a network without cycles is the feed-forward one.
-        time_step: What a step of a "ctrnn" (in s, 0.01 if None) or of an "izhikevich" (in ms, 0.05
-            if None) stands for.
-        steps: How many steps a call takes with the same inputs.
+        time_step: The time that a step of a "ctrnn" (in s, 0.01 if None) or of an "izhikevich" (in
+            ms, 0.05 if None) takes.
+        steps: Steps that a call takes with the same inputs.
 
     Raises:
         CyclicGenomeError: A genome has a cycle and on_cycle is "error".
         GenomeError: A gene is too large for the dtype.
-        BackendError: The backend asked for cannot run here.
+        BackendError: The backend cannot run here.
         OptionError: An option has a value that is not allowed.
         ShapeError: The dtype is neither float32 nor float64.
+    """
+    dynamics = Dynamics.of(kind, propagation, time_step, steps)
+    return compile_with(
+        population,
+        dynamics,
+        backend=backend,
+        mapping=mapping,
+        dtype=dtype,
+        threads=threads,
+        on_cycle=on_cycle,
+    )
+
+
+def compile_with(
+    population: Population,
+    dynamics: Dynamics,
+    *,
+    backend: str = "auto",
+    mapping: Mapping = "auto",
+    dtype: npt.DTypeLike | None = None,
+    threads: int = 0,
+    on_cycle: OnCycle = "error",
+    genome_index: npt.ArrayLike | None = None,
+) -> Network:
+    """Compiles a population to networks that work through time as `dynamics` describes.
+
+    Args:
+        population: P genomes.
+        dynamics: How the networks work through time.
+        backend: As for `compile`, as are the next four.
+        mapping: How work is laid out over the threads of a GPU.
+        dtype: float32 or float64; None keeps the population's.
+        threads: Threads to use; 0 for all available.
+        on_cycle: What to do with feed-forward genomes with a cycle.
+        genome_index: [P] positions of the genomes in the whole population, if this is a part of
+            it; None for 0 to P - 1.
+
+    Raises:
+        EvonetError: As for `compile`.
+        ShapeError: genome_index has another shape, or holds something but whole numbers.
     """
     if not isinstance(population, Population):
         raise OptionError(
             f"population must be an evonet.Population, found {type(population).__name__}. "
             "Genomes of neat-python become one by Population.from_neat(genomes, config)."
         )
-    dynamics = Dynamics.of(kind, propagation, time_step, steps)
     check_option("mapping", mapping, MAPPINGS)
     threads = check_threads(threads)
     if dtype is not None:
         population = population.astype(dtype)
-    schedule = resolve_backend(backend).build_schedule(population, dynamics, on_cycle, threads)
-    return Network(schedule, backend, threads, mapping)
+    where = resolve_backend(backend)
+    schedule = build_schedule(
+        population,
+        dynamics,
+        on_cycle=on_cycle,
+        threads=threads,
+        native=False if where.name == "reference" else None,
+    )
+    return Network(schedule, where, threads, mapping, genome_index)

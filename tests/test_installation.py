@@ -23,7 +23,7 @@ from evonet import BackendError, EvonetError, OptionError, Population
 from evonet.backends import resolve_backend
 from evonet.functions.registry import ACTIVATIONS, AGGREGATIONS
 from evonet.installation import load_native, require_native, resource_folder
-from evonet.schedule.schedule import build_schedule
+from evonet.schedule import build_schedule
 
 PACKAGE = Path(evonet.__file__).parent
 

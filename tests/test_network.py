@@ -28,9 +28,11 @@ from evonet import (
     ShapeError,
 )
 from evonet.backends import resolve_backend
+from evonet.definitions.dynamics import Dynamics
 from evonet.functions.registry import ACTIVATIONS, AGGREGATIONS
 from evonet.installation import require_native
-from evonet.schedule.schedule import build_schedule
+from evonet.network import compile_with
+from evonet.schedule import build_schedule
 from tests.campaigns import forward as forward_campaign
 from tests.support import strategies
 from tests.support.random_networks import random_genes, random_samples
@@ -439,7 +441,7 @@ def test_results_are_new_arrays_that_nobody_else_holds(backend: str) -> None:
 def test_a_network_outlives_everything_it_was_made_of() -> None:
     network = small_network()
     expected = network(np.ones((4, 2), np.float32))
-    forward = network._forward
+    forward = network._evaluate
     del network
     junk = [np.full(1000, np.nan, np.float32) for _ in range(100)]
     assert_same_bits(forward(np.ones((4, 2), np.float32)), expected)
@@ -701,7 +703,7 @@ INTERRUPT = """
     import numpy as np
     import evonet
     from evonet.installation import require_native
-    from evonet.schedule.schedule import build_schedule
+    from evonet.schedule import build_schedule
 
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job ignores it
 
@@ -837,3 +839,33 @@ def test_the_campaign_script_tells_its_result_and_exit_code() -> None:
         assert done.returncode == 0, done.stderr
         assert f"{campaign}: 12 float" in done.stdout
         assert "mismatches 0" in done.stdout
+
+
+# ---- parts of a population -----------------------------------------------------------------------
+
+
+def test_genomes_are_numbered_from_0_unless_somebody_splits_the_population() -> None:
+    network = small_network()
+    assert network.genome_index.dtype == np.int64
+    assert network.genome_index.tolist() == list(range(len(network)))
+    part = compile_with(
+        mixed_population(9, np.float32)[4:7], Dynamics(), genome_index=[4, 5, 6], on_cycle="zero"
+    )
+    assert part.genome_index.dtype == np.int64
+    assert part.genome_index.tolist() == [4, 5, 6]
+
+
+@pytest.mark.parametrize("index", [[0, 1], [[0, 1, 2]], [0.0, 1.0, 2.0], 3, ["a", "b", "c"]])
+def test_a_wrong_genome_index_is_refused(index: Any) -> None:
+    with pytest.raises(ShapeError, match="genome_index must be 3 whole numbers, one per genome"):
+        evonet.Network(small_network().schedule, "cpu", 1, genome_index=index)
+
+
+@pytest.mark.parametrize("dynamics", [Dynamics(), Dynamics.of("ctrnn", time_step=0.2, steps=3)])
+def test_dynamics_compile_as_their_options_do(dynamics: Dynamics) -> None:
+    population = mixed_population(9, np.float32)
+    found = compile_with(population, dynamics, on_cycle="zero")
+    expected = evonet.compile(population, on_cycle="zero", **dynamics.options())
+    assert found.schedule == expected.schedule
+    x = np.ones((5, population.num_inputs), np.float32)
+    assert_same_bits(found(x), expected(x))

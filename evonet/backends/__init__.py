@@ -11,7 +11,7 @@ import functools
 import os
 import warnings
 
-from evonet.backends.base import MAPPINGS, Backend, DeviceForward, Forward, Loss, Mapping
+from evonet.backends.base import MAPPINGS, Backend, Bound, DeviceBound, Mapping
 from evonet.errors import DeviceError, check_option
 from evonet.installation import load_native
 
@@ -21,9 +21,8 @@ __all__ = [
     "MAPPINGS",
     "NAMES",
     "Backend",
-    "DeviceForward",
-    "Forward",
-    "Loss",
+    "Bound",
+    "DeviceBound",
     "Mapping",
     "resolve_backend",
 ]
@@ -32,9 +31,9 @@ __all__ = [
 def resolve_backend(name: str) -> Backend:
     """Finds a backend by name; "auto" takes the first of NAMES that works here.
 
-    EVONET_BACKEND says what "auto" takes instead. Where no GPU works, "cuda" warns once, with
-    the way out, and gives the processor's backend; "auto" does so only if CuPy is installed and
-    nobody hid the GPUs.
+    EVONET_BACKEND names what "auto" takes instead. Where no GPU works, "cuda" warns once, with a
+    fix, and gives the processor's backend; "auto" does so only if CuPy is installed and the GPUs
+    are not hidden.
 
     Raises:
         OptionError: There is no such backend.
@@ -72,5 +71,5 @@ def _expects_gpu() -> bool:
 @functools.cache
 def _warn_once(reason: str) -> None:
     warnings.warn(
-        f"No GPU is used, evonet runs on the processor: {reason}", RuntimeWarning, stacklevel=4
+        f"No GPU is used, evonet runs on the processor: {reason}", RuntimeWarning, stacklevel=5
     )

@@ -1,9 +1,8 @@
-"""What every backend offers: a schedule compiler, a forward pass and rollouts."""
+"""The seam between networks and the places where they run: `Backend.bind` gives a `Bound`."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol, TypeAlias
 
@@ -11,64 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
-    from evonet.definitions.dynamics import Dynamics
-    from evonet.genes.population import Population
-    from evonet.schedule.schedule import OnCycle, Schedule
+    from evonet.schedule.schedule import Schedule
 
 Mapping: TypeAlias = Literal["auto", "levels", "samples"]
 """How work is laid out over the threads of a GPU."""
 
 MAPPINGS: Final = ("auto", "levels", "samples")
-
-Forward: TypeAlias = Callable[[npt.NDArray[Any]], npt.NDArray[Any]]
-"""Maps contiguous samples [B, I] or [P, B, I] of the schedule's type to [P, B, O]."""
-
-
-Loss = Callable[[npt.NDArray[Any], npt.NDArray[Any], int], npt.NDArray[Any]]
-"""Maps such samples, targets [B, O] and the id of a loss to the loss of each genome.
-
-It comes as [P, 2], a sum and what its roundings left out; both together have twice the digits.
-"""
-
-
-class DeviceForward(ABC):
-    """A forward pass in a memory of its own: a `Forward` that can also stay there."""
-
-    @abstractmethod
-    def adopt(self, x: object) -> Any:
-        """Sees an array of that memory, of any library, as the backend's own, without a copy.
-
-        Raises:
-            ShapeError: It cannot be seen so.
-        """
-
-    @abstractmethod
-    def __call__(self, x: Any) -> npt.NDArray[Any]:
-        """Maps host samples, or adopted ones of any real type and layout, to [P, B, O]."""
-
-    @abstractmethod
-    def on_device(self, x: Any) -> Any:
-        """Like a call, and leaves the outputs where they are."""
-
-
-class Steps(Protocol):
-    """A forward pass of networks with memory: every call goes on where the last one ended."""
-
-    @property
-    def num_samples(self) -> int | None:
-        """B, which all calls must have until a reset; None before the first one."""
-
-    def __call__(self, x: Any) -> npt.NDArray[Any]:
-        """Maps samples to outputs [P, B, O], as a `Forward` does."""
-
-    def reset(self) -> None:
-        """Forgets everything."""
-
-    def read(self) -> npt.NDArray[Any] | None:
-        """What the nodes remember, [C, N, B], on the host; None before the first call."""
-
-    def write(self, state: npt.NDArray[Any]) -> None:
-        """Goes on from such a state, of the schedule's type and contiguous."""
 
 
 @dataclass(frozen=True)
@@ -77,9 +24,10 @@ class Episodes:
 
     Attributes:
         control: Name of the task, one of `evonet.definitions.controls.CONTROLS`.
-        count: E, how many each genome plays.
-        max_steps: Where an episode is cut.
-        seed: 0 to 2^64 - 1; an episode begins as its number and the seed say, for every genome.
+        count: E, episodes per genome.
+        max_steps: Steps after which an episode is cut.
+        seed: 0 to 2^64 - 1; with the episode's number it decides how an episode starts, for every
+            genome alike.
         first: Number of the first episode.
     """
 
@@ -91,49 +39,100 @@ class Episodes:
 
 
 class Rollout(NamedTuple):
-    """What came out of episodes.
+    """The outcome of episodes.
 
     Attributes:
         returns: [K, E] sums of rewards, of the schedule's type.
-        steps: [K, E] how long they lasted, int32.
+        steps: [K, E] steps that they lasted, int32.
     """
 
     returns: npt.NDArray[Any]
     steps: npt.NDArray[np.int32]
 
 
+class Bound(ABC):
+    """A schedule on a backend, ready to run.
+
+    Samples x are [B, I], shared by all genomes, or [P, B, I]; contiguous and of the schedule's
+    type. Outputs are [P, B, O], always a new array on the host. All arguments have been checked.
+    """
+
+    @abstractmethod
+    def forward(self, x: Any) -> npt.NDArray[Any]:
+        """Evaluates samples; networks with memory start from their first state."""
+
+    @abstractmethod
+    def step(self, x: Any) -> npt.NDArray[Any]:
+        """Evaluates samples; networks with memory continue from where the last step ended."""
+
+    @property
+    @abstractmethod
+    def num_samples(self) -> int | None:
+        """B, which all steps must have until a reset; None before the first one."""
+
+    @abstractmethod
+    def reset(self) -> None:
+        """Forgets all steps."""
+
+    @abstractmethod
+    def read_state(self) -> npt.NDArray[Any] | None:
+        """Copies what the nodes remember, [C, N, B], to the host; None before the first step."""
+
+    @abstractmethod
+    def write_state(self, state: npt.NDArray[Any]) -> None:
+        """Lets the next step continue from a state [C, N, B], contiguous and of the same type."""
+
+    @abstractmethod
+    def loss(self, x: Any, targets: Any, loss: int) -> npt.NDArray[Any]:
+        """Evaluates samples as `forward` does and compares the outputs with targets [B, O].
+
+        Args:
+            x: Samples.
+            targets: [B, O] the right answers.
+            loss: A position in `evonet.functions.registry.LOSSES`.
+
+        Returns:
+            [P, 2] a sum for each genome and what its roundings left out; both together have twice
+            the digits.
+        """
+
+    @abstractmethod
+    def rollout(self, episodes: Episodes, genomes: npt.NDArray[np.int64]) -> Rollout:
+        """Lets the chosen genomes [K] play whole episodes, each from its first state."""
+
+
+class DeviceBound(Bound):
+    """A `Bound` with a memory of its own, where samples may come from and outputs may stay."""
+
+    @abstractmethod
+    def adopt(self, x: object) -> Any:
+        """Makes an array in that memory, of any library, an x that all methods take; no copy.
+
+        Raises:
+            ShapeError: The array cannot be read there.
+        """
+
+    @abstractmethod
+    def forward_on_device(self, x: Any) -> Any:
+        """Does what `forward` does and leaves the outputs on the device."""
+
+    @abstractmethod
+    def step_on_device(self, x: Any) -> Any:
+        """Does what `step` does and leaves the outputs on the device."""
+
+
 class Backend(Protocol):
-    """One way to run schedules."""
+    """A place where schedules run."""
 
     @property
     def name(self) -> str:
         """What users write to ask for it."""
 
-    def build_schedule(
-        self, population: Population, dynamics: Dynamics, on_cycle: OnCycle, threads: int
-    ) -> Schedule:
-        """Compiles a population; see `evonet.schedule.schedule.build_schedule`."""
-
-    def forward(self, schedule: Schedule, threads: int, mapping: Mapping = "auto") -> Forward:
-        """Prepares the feed-forward pass of a schedule.
+    def bind(self, schedule: Schedule, threads: int, mapping: Mapping = "auto") -> Bound:
+        """Prepares a schedule to run.
 
         Args:
-            schedule: What to run.
+            schedule: P networks.
             threads: Threads of the processor; 0 for all available.
-            mapping: Threads of a GPU; processors have only one layout.
+            mapping: How the threads of a GPU share the work; processors have only one layout.
         """
-
-    def steps(self, schedule: Schedule, threads: int, mapping: Mapping = "auto") -> Steps:
-        """Prepares the passes of networks with memory; arguments as above."""
-
-    def loss(self, schedule: Schedule, threads: int, mapping: Mapping = "auto") -> Loss:
-        """Prepares a pass, with memory from a first state, with a loss behind it; as above."""
-
-    def rollout(
-        self,
-        schedule: Schedule,
-        episodes: Episodes,
-        genomes: npt.NDArray[np.int64],
-        threads: int,
-    ) -> Rollout:
-        """Lets the chosen genomes [K] play whole episodes; all arguments have been checked."""

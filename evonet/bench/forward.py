@@ -17,7 +17,7 @@ from evonet.installation import resource_folder
 from evonet.messages import counted
 from evonet.network import Network
 from evonet.network import compile as compile_network
-from evonet.schedule.schedule import build_schedule
+from evonet.schedule import build_schedule
 
 # neat-python gets a part of the genomes and samples, enough to be timed: it needs a tenth of a
 # second to create a network with thousands of connections.

@@ -16,7 +16,7 @@ from evonet.evolution import NEAT
 from evonet.evolution.record import Seconds, describe_generation
 from evonet.installation import resource_folder
 from evonet.network import compile as compile_network
-from evonet.schedule.schedule import build_schedule
+from evonet.schedule import build_schedule
 from evonet.tasks import Supervised, xor
 
 # A single generation would measure cold caches, so a turn has several if they are short.

@@ -14,7 +14,7 @@ from evonet.bench.generation import workload
 from evonet.bench.timing import Contender, Stopwatch
 from evonet.genes.population import Population
 from evonet.network import compile as compile_network
-from evonet.schedule.schedule import build_schedule
+from evonet.schedule import build_schedule
 
 NODES, CONNECTIONS, SAMPLES = 50, 200, 32
 NEAT_GENOMES = 50

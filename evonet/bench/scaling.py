@@ -18,7 +18,7 @@ from evonet.genes.population import Population
 from evonet.genes.rules import distance_rules, genome_rules
 from evonet.installation import resource_folder
 from evonet.network import compile as compile_network
-from evonet.schedule.schedule import build_schedule
+from evonet.schedule import build_schedule
 from evonet.tasks import xor
 
 # Generations in a row.

@@ -125,7 +125,7 @@ def _list_functions(champion: Champion) -> None:
 
 
 def _analyse(champion: Champion, names: dict[int, str]) -> None:
-    from evonet.schedule.schedule import build_schedule
+    from evonet.schedule import build_schedule
 
     analysis = build_schedule(champion.population, champion.dynamics).analyze()
     work, span = int(analysis.work[0]), int(analysis.span[0])

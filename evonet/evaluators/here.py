@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,8 +11,7 @@ from evonet.decoders import Decoder, Identity
 from evonet.definitions.dynamics import Dynamics
 from evonet.evaluation import Evaluation, Round
 from evonet.genes.population import Population
-from evonet.network import Network
-from evonet.network import compile as compile_network
+from evonet.network import Network, compile_with
 from evonet.tasks.base import Task
 
 
@@ -68,10 +66,9 @@ class Here:
         return self._task.returns(self._compile(genomes), seed, first_episode, episodes)
 
     def _compile(self, population: Population) -> Network:
-        backend: Any = self._backend
-        return compile_network(
+        return compile_with(
             self._decoder.decode(population),
-            backend=backend,
+            self._dynamics,
+            backend=self._backend,
             threads=self._threads,
-            **self._dynamics.options(),
         )

@@ -51,6 +51,14 @@ def cosine(x: FloatArray) -> FloatArray:
     return cos_float(x) if x.dtype == np.float32 else wave_double(x, 1)
 
 
+def exponential(x: FloatArray) -> FloatArray:
+    """exp(x) for |x| <= 60, within the accuracy that kernels/numerics/elementary.h states."""
+    if x.dtype == np.float32:
+        r, scale = reduce(x, LN2)
+        return fused(polynomial(r, EXP), r, 1) * scale
+    return exp_double(x)
+
+
 # ---- the pieces of kernels/numerics/portable.h ----
 
 

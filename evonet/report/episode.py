@@ -13,9 +13,11 @@ from evonet.definitions.controls import find_control
 from evonet.definitions.dynamics import Dynamics
 from evonet.genes.population import Population
 from evonet.network import compile as compile_network
+from evonet.network import compile_with
 from evonet.report.history import Floats
 from evonet.report.layout import drawn_schedule
 from evonet.schedule.schedule import FEEDFORWARD, Schedule
+from evonet.schedule.slots import trace_slots
 
 # Enough to watch for a minute; some tasks last half an hour.
 MOST_STEPS: Final = 1000
@@ -80,7 +82,7 @@ def record_episode(
     schedule = drawn_schedule(population, dynamics)
     look = _watch_cells if dynamics.has_memory else _watch_nodes
     nodes = look(population, schedule, dynamics)
-    output_slot = schedule.output_slot[0]
+    spot = trace_slots(schedule).output[0]
     state = reference_control.reset(control, seed, np.array([0]), schedule.dtype)
     states, values, outputs = [state[:, 0]], list[Any](), list[Any]()
     total = schedule.dtype.type(0)
@@ -88,7 +90,7 @@ def record_episode(
     while not ended and len(outputs) < min(limit, MOST_STEPS):
         seen = reference_control.observe(control, state)
         computed = np.concatenate([seen[:, 0], nodes(seen.T)])
-        output = computed[output_slot]
+        output = computed[spot]
         state, reward, over = reference_control.step(control, state, output[:, None])
         states.append(state[:, 0])
         values.append(computed)
@@ -115,7 +117,7 @@ def _watch_nodes(population: Population, schedule: Schedule, dynamics: Dynamics)
 
 def _watch_cells(population: Population, schedule: Schedule, dynamics: Dynamics) -> Watch:
     """In a network with memory, the state of a cell is the value of its node."""
-    network = compile_network(population, **dynamics.options())
+    network = compile_with(population, dynamics)
     row = {int(key): k for k, key in enumerate(network.schedule.node_key)}
     order = [row[int(key)] for key in schedule.node_key]
 

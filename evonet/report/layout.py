@@ -11,7 +11,9 @@ import numpy as np
 from evonet.definitions.dynamics import Dynamics
 from evonet.functions.registry import ACTIVATION_TABLE, AGGREGATION_TABLE
 from evonet.genes.population import Population
-from evonet.schedule.schedule import FEEDFORWARD, Schedule, build_schedule
+from evonet.schedule import Schedule, build_schedule
+from evonet.schedule.schedule import FEEDFORWARD
+from evonet.schedule.slots import trace_slots
 
 # Passes over the columns; each moves nodes nearer to their neighbours.
 SWEEPS: Final = 8
@@ -96,7 +98,7 @@ def lay_out(population: Population, dynamics: Dynamics = FEEDFORWARD) -> Layout:
         level += [number] * (end - begin)
     readers = np.repeat(np.arange(schedule.num_nodes), np.diff(schedule.edge_start)) + num_inputs
     num_spots = num_inputs + schedule.num_nodes
-    sources = schedule.source.tolist()
+    sources = trace_slots(schedule).source.tolist()
     later = [source >= num_spots or (all_later and source >= num_inputs) for source in sources]
     begins = [s - schedule.num_nodes if s >= num_spots else s for s in sources]
     ends_of = list(zip(begins, readers.tolist(), strict=True))
@@ -131,7 +133,7 @@ def lay_out(population: Population, dynamics: Dynamics = FEEDFORWARD) -> Layout:
 
 
 def drawn_schedule(population: Population, dynamics: Dynamics) -> Schedule:
-    """Builds the schedule that `lay_out` draws; its slots are those of the spots."""
+    """Builds the schedule that `lay_out` draws; its inputs and live nodes are the spots."""
     placed = Dynamics("recurrent", "same-step") if dynamics.has_memory else dynamics
     return build_schedule(population, placed)
 

@@ -12,7 +12,7 @@ from typing import Final
 from evonet.definitions.dynamics import Dynamics
 from evonet.genes.population import Population
 from evonet.messages import printable
-from evonet.network import compile as compile_network
+from evonet.network import compile_with
 from evonet.runs.champion_fields import Scalar
 from evonet.tasks.base import Task
 
@@ -53,7 +53,7 @@ def score_held_out(task: Task, genome: Population, dynamics: Dynamics) -> dict[s
     """
     if not task.num_held_out:
         return {}
-    scores = task.held_out_scores(compile_network(genome, **dynamics.options()))
+    scores = task.held_out_scores(compile_with(genome, dynamics))
     return {name: float(score[0]) for name, score in scores.items()}
 
 

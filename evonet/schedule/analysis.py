@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evonet.errors import OptionError
+from evonet.schedule.slots import trace_slots
 
 if TYPE_CHECKING:
     from evonet.schedule.schedule import Schedule
@@ -30,7 +31,7 @@ class Analysis:
     """What `Schedule.analyze` found.
 
     Attributes:
-        schedule: The schedule it speaks of.
+        schedule: The schedule that was measured.
         work: [P] steps in all, per sample.
         span: [P] steps on the critical path.
         depth: [P] levels.
@@ -39,6 +40,8 @@ class Analysis:
             the schedule deeper.
         finish: [N] steps until each node is known if nothing ever waits for
             a processor.
+        waits_for: [E] the live node whose value each link waits for; -1 for an
+            input or what a node remembers.
     """
 
     schedule: Schedule
@@ -48,6 +51,7 @@ class Analysis:
     level_width: Ints
     slack: Ints
     finish: Ints
+    waits_for: Ints
 
     @property
     def parallelism(self) -> Floats:
@@ -92,9 +96,8 @@ class Analysis:
         node = first + int(np.argmax(self.finish[first:end]))
         path = [node]
         while True:
-            slots = s.source[s.edge_start[node] : s.edge_start[node + 1]]
-            nodes = slots[slots >= s.num_inputs].astype(np.int64) - s.num_inputs + first
-            nodes = nodes[nodes < end]  # what a link of the next step reads is there already
+            nodes = self.waits_for[s.edge_start[node] : s.edge_start[node + 1]]
+            nodes = nodes[nodes >= 0]
             if len(nodes) == 0:
                 return [int(s.node_key[n]) for n in reversed(path)]
             node = int(nodes[np.argmax(self.finish[nodes])])
@@ -131,13 +134,13 @@ def analyze(schedule: Schedule) -> Analysis:
     work = np.zeros(s.num_genomes, np.int64)
     np.add.at(work, genome, cost)
 
-    # Links between nodes only, as positions among all live nodes, sorted by the reader's level.
-    # Links that read what a node remembers wait for nobody.
+    # Links that wait for a node, sorted by the reader's level.
     target = np.repeat(np.arange(num_nodes), cost - 1)
-    nodes_end = s.num_inputs + np.diff(s.node_start)[genome[target]]
-    between = (s.source >= s.num_inputs) & (s.source < nodes_end)
-    target = target[between]
-    source = s.source[between].astype(np.int64) - s.num_inputs + s.node_start[genome[target]]
+    waits_for = trace_slots(s).source - s.num_inputs + s.node_start[genome[target]]
+    waits_for[waits_for >= s.node_start[genome[target] + 1]] = -1
+    waits_for[waits_for < s.node_start[genome[target]]] = -1
+    target = target[waits_for >= 0]
+    source = waits_for[waits_for >= 0]
     by_level = np.argsort(level[target], kind="stable")
     source, target = source[by_level], target[by_level]
     deepest = int(depth.max(initial=0))
@@ -153,4 +156,4 @@ def analyze(schedule: Schedule) -> Analysis:
 
     span = np.zeros(s.num_genomes, np.int64)
     np.maximum.at(span, genome, finish)
-    return Analysis(s, work, span, depth, width, latest - level, finish)
+    return Analysis(s, work, span, depth, width, latest - level, finish, waits_for)

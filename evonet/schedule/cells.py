@@ -1,6 +1,6 @@
-"""What the nodes of networks with memory are given before the first step.
+"""What the nodes of networks with memory start with.
 
-`kernels/nodes/cells.h` says what becomes of it in every step after that.
+`kernels/nodes/cells.h` describes how every step changes it.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from evonet.backends.reference.functions import activate
 from evonet.definitions.dynamics import REGULAR_SPIKING
 from evonet.functions.registry import ACTIVATION_IDS
 from evonet.installation import load_native
+from evonet.numerics import elementary
 
 if TYPE_CHECKING:
     from evonet.definitions.dynamics import Dynamics
@@ -30,9 +30,9 @@ def node_parameters(
     """The numbers that only one kind of network has.
 
     Args:
-        population: Where the genes are.
-        dynamics: Of which kind.
-        genes: [N] position of each live node in the population; None if nothing is needed.
+        population: P genomes.
+        dynamics: How the networks work through time.
+        genes: [N] position of each live node in the population; None for networks without memory.
         num_nodes: N.
 
     Returns:
@@ -49,19 +49,15 @@ def node_parameters(
 
 
 def exponential(x: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """exp(x) of x >= -60 with the same bits everywhere; below, exp(-60), which is next to 0."""
-    extension, which = load_native(), ACTIVATION_IDS["exp"]
+    """exp(x) of x <= 0 with the same bits everywhere; below -60, exp(-60), which is next to 0."""
+    extension = load_native()
     if extension is None:
-        return activate(which, x)
-    return np.asarray(extension.activate(which, x, extension.simd_levels()[-1]))
+        return elementary.exponential(np.maximum(x, x.dtype.type(-60)))
+    return np.asarray(extension.activate(ACTIVATION_IDS["exp"], x, extension.simd_levels()[-1]))
 
 
 def first_state(schedule: Schedule, num_samples: int) -> npt.NDArray[Any]:
-    """What nodes remember before the first step.
-
-    Returns:
-        [C, N, B].
-    """
+    """What nodes remember before the first step, [C, N, B]."""
     state = np.zeros(
         (schedule.dynamics.num_states, schedule.num_nodes, num_samples), schedule.dtype
     )

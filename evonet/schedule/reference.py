@@ -1,12 +1,11 @@
-"""The schedule compiler told plainly: the oracle of the native one.
+"""A readable schedule builder: the oracle of the native one.
 
 Follows neat-python's `feed_forward_layers`: enabled links only, nodes without
 links on a level of their own, every other node one level after its latest
 source; a node on or behind a cycle is never evaluated.
 
 In networks with memory some links or all of them act one step later: they read
-what their source remembers, a slot behind those of all nodes, and no level
-depends on them.
+what their source remembers, and no level depends on them.
 """
 
 from __future__ import annotations
@@ -32,12 +31,15 @@ SAME_STEP: Final = 2
 SPIKES: Final = 3
 
 
-def build(population: Population, wiring: int = LEVELS) -> tuple[dict[str, npt.NDArray[Any]], int]:
+def build(
+    population: Population, wiring: int = LEVELS, num_states: int = 0
+) -> tuple[dict[str, npt.NDArray[Any]], int]:
     """Compiles a population.
 
     Args:
         population: P genomes.
         wiring: When links act.
+        num_states: C, how many numbers each node remembers.
 
     Returns:
         The arrays of a Schedule by name, and the first genome with a cycle that its outputs
@@ -48,6 +50,8 @@ def build(population: Population, wiring: int = LEVELS) -> tuple[dict[str, npt.N
     node_start, edge_start, level_start, level_end = [0], [0], [0], []
     genes: list[int] = []  # position of each live node in the population
     links: list[int] = []  # position of each live connection
+    node_slot: list[int] = []
+    num_slots: list[int] = []
     source: list[int] = []
     bias: list[Any] = []
     response: list[Any] = []
@@ -74,6 +78,7 @@ def build(population: Population, wiring: int = LEVELS) -> tuple[dict[str, npt.N
         slot.update({-1 - i: i for i in range(p.num_inputs)})
         for key in order:
             genes.append(position[key])
+            node_slot.append(slot[key])
             bias.append(0 if is_idle(key in incoming, wiring) else p.bias[position[key]])
             adds = wiring == SPIKES or is_idle(key in incoming, wiring)
             response.append(1 if adds else p.response[position[key]])
@@ -86,6 +91,7 @@ def build(population: Population, wiring: int = LEVELS) -> tuple[dict[str, npt.N
             )
             edge_start.append(len(links))
         node_start.append(len(genes))
+        num_slots.append(p.num_inputs + (1 + num_states) * len(order))
         count = 0
         for _, level in groupby(order, key=levels.__getitem__):
             count += len(list(level))
@@ -101,6 +107,8 @@ def build(population: Population, wiring: int = LEVELS) -> tuple[dict[str, npt.N
         "response": np.array(response, p.dtype),
         "activation": np.array(activation, np.uint8),
         "aggregation": np.array(aggregation, np.uint8),
+        "slot": np.array(node_slot, np.int32),
+        "num_slots": np.array(num_slots, np.int64),
         "edge_start": np.array(edge_start, np.int64),
         "source": np.array(source, np.int32),
         "weight": p.weight[links],

@@ -4,31 +4,20 @@ A genome is compiled once per generation to an order in which its nodes can be
 computed. Nodes on one level never read each other, so a kernel may compute a
 whole level at once and needs one barrier per level. Only what the outputs need
 is kept.
-
-Every genome sees its values as numbered slots: slot i < I is input i, slot
-I + k is the k-th live node of its schedule. In networks with memory, slot
-I + n + k is what the k-th of its n nodes has remembered from the last step.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from evonet.definitions.dynamics import Dynamics
-from evonet.errors import CyclicGenomeError, check_option, check_threads
-from evonet.genes.population import Population
-from evonet.installation import load_native, require_native
-from evonet.schedule import reference as schedule_reference
-from evonet.schedule.cells import node_parameters
 
 if TYPE_CHECKING:
     from evonet.schedule.analysis import Analysis
-
-OnCycle = Literal["error", "zero"]
 
 FEEDFORWARD: Final = Dynamics()
 
@@ -41,6 +30,17 @@ class Schedule:
     in-degree, key), so that neighbouring threads and neighbouring loop turns
     do the same work; the links of a node keep the genome's link order.
 
+    A genome keeps its values in numbered slots. Slot i < I holds input i and
+    nothing else. `slot` names the slot of each live node; links and outputs
+    name the slots that they read. What nodes remember from one step to the
+    next has the last slots: state c of the k-th of a genome's n nodes is in
+    slot `first_state + c n + k`, and links read state 0. Between those and the
+    inputs, any node may have any slot, and several nodes one after the other
+    the same, if all links and outputs that need the earlier value come before
+    the level of the later one; nodes with memory need their slots until the
+    step ends. Nothing may derive a slot from a node's position; `slots` finds
+    positions.
+
     Attributes:
         num_inputs: I.
         num_outputs: O.
@@ -51,6 +51,8 @@ class Schedule:
         response: [N].
         activation: [N] ids, uint8.
         aggregation: [N] ids, uint8.
+        slot: [N] slot in which each live node's value is kept, int32.
+        num_slots: [P] values that each genome holds, int64.
         edge_start: [N + 1] first link of each live node, int64.
         source: [E] slot that the link reads, int32.
         weight: [E].
@@ -72,6 +74,8 @@ class Schedule:
     response: npt.NDArray[Any]
     activation: npt.NDArray[np.uint8]
     aggregation: npt.NDArray[np.uint8]
+    slot: npt.NDArray[np.int32]
+    num_slots: npt.NDArray[np.int64]
     edge_start: npt.NDArray[np.int64]
     source: npt.NDArray[np.int32]
     weight: npt.NDArray[Any]
@@ -105,9 +109,12 @@ class Schedule:
         return np.diff(self.level_start)
 
     @property
-    def num_slots(self) -> npt.NDArray[np.int64]:
-        """[P] values that each genome holds: inputs, live nodes and what these remember."""
-        return self.num_inputs + (1 + self.dynamics.num_states) * np.diff(self.node_start)
+    def first_state(self) -> npt.NDArray[np.int64]:
+        """[P] first of the slots that hold what nodes remember."""
+        first: npt.NDArray[np.int64] = self.num_slots - self.dynamics.num_states * np.diff(
+            self.node_start
+        )
+        return first
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -121,11 +128,7 @@ class Schedule:
 
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
         """All arrays by name, in the order of the class."""
-        return {
-            field.name: getattr(self, field.name)
-            for field in dataclasses.fields(self)
-            if field.name not in ("num_inputs", "num_outputs", "dynamics")
-        }
+        return {name: getattr(self, name) for name in _ARRAYS}
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Schedule):
@@ -154,87 +157,8 @@ class Schedule:
         return analyze(self)
 
 
-def build_schedule(
-    population: Population,
-    dynamics: Dynamics = FEEDFORWARD,
-    *,
-    on_cycle: OnCycle = "error",
-    threads: int = 0,
-    native: bool | None = None,
-) -> Schedule:
-    """Orders every node of every genome by its longest path from an input.
-
-    In networks with memory, links that act in the next step lengthen no path.
-
-    Args:
-        population: P genomes.
-        dynamics: How the networks work through time.
-        on_cycle: What to do with a feed-forward genome whose outputs need a
-            node on or behind a cycle: "error", or "zero" to leave those nodes
-            at 0 as neat-python does.
-        threads: Threads to use; 0 for all available.
-        native: True for the compiled builder, False for the readable one;
-            None takes the compiled one where it exists. Both give equal arrays.
-
-    Raises:
-        CyclicGenomeError: A genome has a cycle; names it and the cycle.
-        BackendError: native is True, and the extension was not built.
-        OptionError: on_cycle is neither, or threads is no sensible number.
-    """
-    check_option("on_cycle", on_cycle, ("error", "zero"))
-    threads = check_threads(threads)
-    extension = None if native is False else require_native() if native else load_native()
-    wiring = _wiring(dynamics)
-    if extension is None:
-        fields, cyclic = schedule_reference.build(population, wiring)
-    else:
-        fields, cyclic = extension.compile_schedule(
-            population.num_inputs,
-            population.num_outputs,
-            population.node_start,
-            population.node_key,
-            population.bias,
-            population.response,
-            population.activation,
-            population.aggregation,
-            population.conn_start,
-            population.source,
-            population.target,
-            population.weight,
-            population.enabled,
-            population.rank,
-            wiring,
-            threads,
-        )
-    if cyclic >= 0 and on_cycle == "error":
-        raise CyclicGenomeError(
-            f"genome {cyclic}: the nodes {_cycle_text(population, cyclic)} form a cycle, which a "
-            'feed-forward network cannot evaluate. Use kind="recurrent", or on_cycle="zero" to '
-            "leave such nodes at 0 as neat-python does.",
-            genome=cyclic,
-        )
-    genes = fields.pop("gene", None)
-    return Schedule(
-        num_inputs=population.num_inputs,
-        num_outputs=population.num_outputs,
-        dynamics=dynamics,
-        cell=node_parameters(population, dynamics, genes, len(fields["bias"])),
-        **fields,
-    )
-
-
-def _wiring(dynamics: Dynamics) -> int:
-    if not dynamics.has_memory:
-        return schedule_reference.LEVELS
-    if dynamics.kind == "izhikevich":
-        return schedule_reference.SPIKES
-    same_step = dynamics.propagation == "same-step"
-    return schedule_reference.SAME_STEP if same_step else schedule_reference.NEXT_STEP
-
-
-def _cycle_text(population: Population, genome: int) -> str:
-    cycle = schedule_reference.find_cycle(population, genome)
-    shown = [str(key) for key in [*cycle, cycle[0]]]
-    if len(shown) > 12:
-        shown[8:-1] = ["..."]
-    return " -> ".join(shown)
+_ARRAYS: Final = tuple(
+    field.name
+    for field in dataclasses.fields(Schedule)
+    if field.name not in ("num_inputs", "num_outputs", "dynamics")
+)

@@ -1,6 +1,7 @@
-// cells.h: what nodes remember, as CUDA threads see it. Among the values of a genome with n
-// nodes, the states of a node are n, 2 n, ... slots behind its own. The kind is chosen when a
-// kernel runs, not when it is compiled: a cell costs little beside the links of its node.
+// cells.h: what nodes remember, as CUDA threads see it. The last slots of a genome with n nodes
+// hold their states: all first ones, node by node, then all second ones, n slots further on. The
+// kind is chosen when a kernel runs, not when it is compiled: a cell costs little beside the links
+// of its node.
 #pragma once
 
 #include "cuda/schedule.h"
@@ -16,9 +17,10 @@ struct Memory {
   const T* cell;  // [N, kParameters]
 };
 
-// Gives a node its first state; `own` is the column seen from the node.
+// Gives a node its first state; `states` is the column seen from the first of them.
 template <class T, int N>
-EVONET_FN void begin_node(const Memory<T>& memory, int64 node, int32 num_nodes, Column<T, N> own) {
+EVONET_FN void begin_node(const Memory<T>& memory, int64 node, int32 num_nodes,
+                          Column<T, N> states) {
   with_cell(memory.kind, [&](auto cell) {
     using Cell = decltype(cell);
     T state[Cell::kStates + 1];
@@ -26,13 +28,14 @@ EVONET_FN void begin_node(const Memory<T>& memory, int64 node, int32 num_nodes, 
     EVONET_UNROLL
     for (int c = 0; c < Cell::kStates; ++c) {
       EVONET_UNROLL
-      for (int k = 0; k < N; ++k) own.one(-(1 + c) * num_nodes, k) = state[c];
+      for (int k = 0; k < N; ++k) states.one(-c * num_nodes, k) = state[c];
     }
   });
 }
 
 template <class T, int N>
-EVONET_FN void settle_node(const Memory<T>& memory, int64 node, int32 num_nodes, Column<T, N> own) {
+EVONET_FN void settle_node(const Memory<T>& memory, int64 node, int32 num_nodes, Column<T, N> own,
+                           Column<T, N> states) {
   with_cell(memory.kind, [&](auto cell) {
     using Cell = decltype(cell);
     T parameter[Cell::kParameters + 1];
@@ -44,11 +47,11 @@ EVONET_FN void settle_node(const Memory<T>& memory, int64 node, int32 num_nodes,
     for (int k = 0; k < N; ++k) {
       T value = own.one(0, k), state[Cell::kStates + 1];
       EVONET_UNROLL
-      for (int c = 0; c < Cell::kStates; ++c) state[c] = own.one(-(1 + c) * num_nodes, k);
+      for (int c = 0; c < Cell::kStates; ++c) state[c] = states.one(-c * num_nodes, k);
       Cell::settle(value, state, parameter, memory.time_step);
       own.one(0, k) = value;
       EVONET_UNROLL
-      for (int c = 0; c < Cell::kStates; ++c) own.one(-(1 + c) * num_nodes, k) = state[c];
+      for (int c = 0; c < Cell::kStates; ++c) states.one(-c * num_nodes, k) = state[c];
     }
   });
 }
@@ -57,26 +60,26 @@ EVONET_FN void settle_node(const Memory<T>& memory, int64 node, int32 num_nodes,
 // of the node's row.
 template <class T, int N>
 EVONET_FN void load_node(const Memory<T>& memory, const T* row, int64 plane, int b, int num_samples,
-                         int32 num_nodes, Column<T, N> own) {
+                         int32 num_nodes, Column<T, N> states) {
   EVONET_KEEP_LOOP
   for (int c = 0; c < memory.num_states; ++c) {
     EVONET_UNROLL
     for (int k = 0; k < N; ++k) {
       const bool inside = b + 32 * k < num_samples;
-      own.one(-(1 + c) * num_nodes, k) = inside ? row[c * plane + b + 32 * k] : T(0);
+      states.one(-c * num_nodes, k) = inside ? row[c * plane + b + 32 * k] : T(0);
     }
   }
 }
 
 template <class T, int N>
 EVONET_FN void store_node(const Memory<T>& memory, T* row, int64 plane, int b, int num_samples,
-                          int32 num_nodes, Column<T, N> own) {
+                          int32 num_nodes, Column<T, N> states) {
   EVONET_KEEP_LOOP
   for (int c = 0; c < memory.num_states; ++c) {
     EVONET_UNROLL
     for (int k = 0; k < N; ++k) {
       if (b + 32 * k < num_samples) {
-        row[c * plane + b + 32 * k] = own.one(-(1 + c) * num_nodes, k);
+        row[c * plane + b + 32 * k] = states.one(-c * num_nodes, k);
       }
     }
   }

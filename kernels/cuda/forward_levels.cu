@@ -28,19 +28,22 @@ __device__ __forceinline__ void team_barrier(int team_size) {
 #endif
 }
 
-extern "C" __global__ void __launch_bounds__(kMostThreads, kLeastBlocks) forward_levels(
-    int num_genomes, int num_inputs, int num_outputs, int shared_x, int num_samples, int team_size,
-    int tile, long long team_values, const long long* __restrict__ unit_start,
-    const long long* __restrict__ node_start, const long long* __restrict__ level_start,
-    const int* __restrict__ level_end, const int* __restrict__ node_unit,
-    const uint4* __restrict__ units, const int* __restrict__ output_slot,
-    const REAL* __restrict__ x, REAL* __restrict__ y, REAL* scratch
+extern "C" __global__ void __launch_bounds__(kMostThreads, kLeastBlocks)
+    forward_levels(int num_genomes, int num_inputs, int num_outputs, int shared_x, int num_samples,
+                   int team_size, int tile, long long team_values,
+                   const long long* __restrict__ unit_start,
+                   const long long* __restrict__ node_start,
+                   const long long* __restrict__ level_start, const int* __restrict__ level_end,
+                   const int* __restrict__ node_unit, const uint4* __restrict__ units,
+                   const int* __restrict__ output_slot, const REAL* __restrict__ x,
+                   REAL* __restrict__ y, REAL* scratch
 #if MEMORY
-    ,
-    int kind, int num_states, int num_steps, REAL time_step, const REAL* __restrict__ cell,
-    long long plane, const REAL* __restrict__ state, REAL* __restrict__ next_state
+                   ,
+                   int kind, int num_states, int num_steps, REAL time_step,
+                   const REAL* __restrict__ cell, const long long* __restrict__ num_slots,
+                   long long plane, const REAL* __restrict__ state, REAL* __restrict__ next_state
 #endif
-) {
+    ) {
   const int block_teams = blockDim.x / team_size, block_team = threadIdx.x / team_size;
   const int thread = threadIdx.x & (team_size - 1), sample = thread & (tile - 1);
   const int first = thread / tile, step = team_size / tile;  // over nodes, inputs, outputs
@@ -71,13 +74,14 @@ extern "C" __global__ void __launch_bounds__(kMostThreads, kLeastBlocks) forward
     const Memory<REAL> memory{kind, num_states, time_step, cell};
     const long long first_node = node_start[genome];
     const int num_nodes = int(node_start[genome + 1] - first_node);
+    const int first_state = int(num_slots[genome]) - num_states * num_nodes;
     for (int node = first; node < num_nodes; node += step) {
-      const Column<REAL, 1> column = first_slot.seen_from(num_inputs + node);
+      const Column<REAL, 1> states = first_slot.seen_from(first_state + node);
       const long long row = (first_node + node) * num_samples;
       if (state == nullptr) {
-        begin_node(memory, first_node + node, num_nodes, column);
+        begin_node(memory, first_node + node, num_nodes, states);
       } else {
-        load_node(memory, state + row, plane, b, num_samples, num_nodes, column);
+        load_node(memory, state + row, plane, b, num_samples, num_nodes, states);
       }
     }
 #endif
@@ -96,7 +100,7 @@ extern "C" __global__ void __launch_bounds__(kMostThreads, kLeastBlocks) forward
           const uint4* const unit = genome_units + genome_nodes[node];
           const NodeHeader<REAL> header = load_header<REAL>(unit);
           const GlobalLinks<REAL> links{unit + kHeaderUnits<REAL>};
-          const Column<REAL, 1> column = first_slot.seen_from(num_inputs + node);
+          const Column<REAL, 1> column = first_slot.seen_from(header.slot());
           evaluate_node<REAL, 1>(header.genes(), links, column);
         }
         begin = end;
@@ -104,14 +108,16 @@ extern "C" __global__ void __launch_bounds__(kMostThreads, kLeastBlocks) forward
       }
 #if MEMORY
       for (int node = first; node < num_nodes; node += step) {
-        settle_node(memory, first_node + node, num_nodes, first_slot.seen_from(num_inputs + node));
+        const int own = load_header<REAL>(genome_units + genome_nodes[node]).slot();
+        settle_node(memory, first_node + node, num_nodes, first_slot.seen_from(own),
+                    first_slot.seen_from(first_state + node));
       }
       team_barrier(team_size);
     }
     if (next_state != nullptr) {
       for (int node = first; node < num_nodes; node += step) {
         store_node(memory, next_state + (first_node + node) * num_samples, plane, b, num_samples,
-                   num_nodes, first_slot.seen_from(num_inputs + node));
+                   num_nodes, first_slot.seen_from(first_state + node));
       }
     }
 #endif

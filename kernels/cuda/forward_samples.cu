@@ -55,9 +55,10 @@ extern "C" __global__ void __launch_bounds__(kMostThreads, kLeastBlocks)
                     const REAL* __restrict__ x, REAL* __restrict__ y, REAL* scratch
 #if MEMORY
                     ,
-                    const long long* __restrict__ node_start, int kind, int num_states,
-                    int num_steps, REAL time_step, const REAL* __restrict__ cell, long long plane,
-                    const REAL* __restrict__ state, REAL* __restrict__ next_state
+                    const long long* __restrict__ node_start, const int* __restrict__ slot,
+                    int kind, int num_states, int num_steps, REAL time_step,
+                    const REAL* __restrict__ cell, const long long* __restrict__ num_slots,
+                    long long plane, const REAL* __restrict__ state, REAL* __restrict__ next_state
 #endif
     ) {
   __shared__ Assignment assignments[kMostThreads / 32];
@@ -107,43 +108,44 @@ extern "C" __global__ void __launch_bounds__(kMostThreads, kLeastBlocks)
     const Memory<REAL> memory{kind, num_states, time_step, cell};
     const long long first_node = node_start[genome];
     const int num_nodes = int(node_start[genome + 1] - first_node);
-    char* const first_own = own;
+    const Column<REAL, VECTOR> column{first_slot, -kRowBytes};
+    const int first_state = int(num_slots[genome]) - num_states * num_nodes;
     EVONET_KEEP_LOOP
     for (int node = 0; node < num_nodes; ++node) {
-      const Column<REAL, VECTOR> column{first_own + (long long)node * kRowBytes, -kRowBytes};
+      const Column<REAL, VECTOR> states = column.seen_from(first_state + node);
       const long long row = (first_node + node) * num_samples;
       if (state == nullptr) {
-        begin_node(memory, first_node + node, num_nodes, column);
+        begin_node(memory, first_node + node, num_nodes, states);
       } else {
-        load_node(memory, state + row, plane, b, num_samples, num_nodes, column);
+        load_node(memory, state + row, plane, b, num_samples, num_nodes, states);
       }
     }
     EVONET_KEEP_LOOP
     for (int turn = 0; turn < num_steps; ++turn) {
       UnitReader<REAL> reader(units, unsigned(unit_start[genome]), &assignments[warp].end_unit,
                               shared, chunk);
-      own = first_own;
 #endif
       bool more = unit_start[genome] < unit_start[genome + 1];
-      for (; more; own += kRowBytes) {
+      while (more) {
         const NodeHeader<REAL> node = reader.header();
-        evaluate_node<REAL, VECTOR>(node.genes(), reader, Column<REAL, VECTOR>{own, -kRowBytes});
+        evaluate_node<REAL, VECTOR>(
+            node.genes(), reader,
+            Column<REAL, VECTOR>{first_slot, -kRowBytes}.seen_from(node.slot()));
         more = !node.is_last();
       }
 #if MEMORY
       EVONET_KEEP_LOOP
       for (int node = 0; node < num_nodes; ++node) {
-        const Column<REAL, VECTOR> column{first_own + (long long)node * kRowBytes, -kRowBytes};
-        settle_node(memory, first_node + node, num_nodes, column);
+        settle_node(memory, first_node + node, num_nodes, column.seen_from(slot[first_node + node]),
+                    column.seen_from(first_state + node));
       }
       __syncwarp();  // before the next reader fills the chunk that lanes may still read
     }
     if (next_state != nullptr) {
       EVONET_KEEP_LOOP
       for (int node = 0; node < num_nodes; ++node) {
-        const Column<REAL, VECTOR> column{first_own + (long long)node * kRowBytes, -kRowBytes};
         store_node(memory, next_state + (first_node + node) * num_samples, plane, b, num_samples,
-                   num_nodes, column);
+                   num_nodes, column.seen_from(first_state + node));
       }
     }
 #endif

@@ -31,14 +31,12 @@ constexpr int kLeastBlocks = sizeof(REAL) == 8 ? (MEMORY ? 2 : 4) : (MEMORY ? 3 
 
 // Evaluates the nodes of a genome in order; the inputs are there.
 __device__ __forceinline__ void evaluate_genome(const uint4* unit, Values first_slot) {
-  Values column = first_slot.seen_from(Task::kNumInputs);
   for (bool more = true; more;) {
     const NodeHeader<REAL> header = load_header<REAL>(unit);
     const GlobalLinks<REAL> links{unit + kHeaderUnits<REAL>};
-    evaluate_node<REAL, 1>(header.genes(), links, column);
-    unit = links.first + (header.num_links + kLinksPerUnit<REAL> - 1) / kLinksPerUnit<REAL>;
-    column = column.seen_from(1);
+    unit = links.first + (header.num_links() + kLinksPerUnit<REAL> - 1) / kLinksPerUnit<REAL>;
     more = !header.is_last();
+    evaluate_node<REAL, 1>(header.genes(), links, first_slot.seen_from(header.slot()));
   }
 }
 
@@ -50,8 +48,9 @@ extern "C" __global__ void __launch_bounds__(kMostThreads, kLeastBlocks)
             REAL* __restrict__ returns, int* __restrict__ steps, REAL* scratch
 #if MEMORY
             ,
-            const long long* __restrict__ node_start, int kind, int num_states, int num_steps,
-            REAL time_step, const REAL* __restrict__ cell
+            const long long* __restrict__ node_start, const int* __restrict__ slot, int kind,
+            int num_states, int num_steps, REAL time_step, const REAL* __restrict__ cell,
+            const long long* __restrict__ num_slots
 #endif
     ) {
 #if GLOBAL_VALUES
@@ -67,11 +66,11 @@ extern "C" __global__ void __launch_bounds__(kMostThreads, kLeastBlocks)
        thread += gridDim.x * blockDim.x) {
     const int player = thread / threads_per_genome, genome = genomes[player];
     const bool has_nodes = unit_start[genome] < unit_start[genome + 1];
-    const int* const slots = output_slot + (long long)genome * Task::kNumOutputs;
 #if MEMORY
     const Memory<REAL> memory{kind, num_states, time_step, cell};
     const long long first_node = node_start[genome];
     const int num_nodes = int(node_start[genome + 1] - first_node);
+    const int first_state = int(num_slots[genome]) - num_states * num_nodes;
 #endif
     int episode = thread - player * threads_per_genome;
     REAL state[Task::kStateSize], total(0);
@@ -86,7 +85,7 @@ extern "C" __global__ void __launch_bounds__(kMostThreads, kLeastBlocks)
 #if MEMORY
         for (int node = 0; node < num_nodes; ++node) {
           begin_node(memory, first_node + node, num_nodes,
-                     first_slot.seen_from(Task::kNumInputs + node));
+                     first_slot.seen_from(first_state + node));
         }
 #endif
       }
@@ -99,12 +98,14 @@ extern "C" __global__ void __launch_bounds__(kMostThreads, kLeastBlocks)
         if (has_nodes) evaluate_genome(units + unit_start[genome], first_slot);
         for (int node = 0; node < num_nodes; ++node) {
           settle_node(memory, first_node + node, num_nodes,
-                      first_slot.seen_from(Task::kNumInputs + node));
+                      first_slot.seen_from(slot[first_node + node]),
+                      first_slot.seen_from(first_state + node));
         }
       }
 #else
       if (has_nodes) evaluate_genome(units + unit_start[genome], first_slot);
 #endif
+      const int* const slots = output_slot + (long long)genome * Task::kNumOutputs;
       EVONET_UNROLL
       for (int o = 0; o < Task::kNumOutputs; ++o) {
         output[o] = slots[o] < 0 ? REAL(0) : first_slot.one(-slots[o], 0);

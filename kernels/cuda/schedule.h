@@ -68,9 +68,10 @@ struct GlobalLinks {
   }
 };
 
-// The values that one thread sees from a node: those of its samples, for all slots up to the node's
-// own. Counting back from the node takes one instruction, whereas a slot counted from the first
-// needs two where compilers keep the start of shared memory apart.
+// The values that one thread sees from a node: those of its samples in any slot, counted back from
+// the node's own, so that slots behind it have negative numbers. Counting back from the node takes
+// one instruction, whereas a slot counted from the first needs two where compilers keep the start
+// of shared memory apart.
 template <class T, int N>
 struct Column {
 #if GLOBAL_VALUES
@@ -85,7 +86,7 @@ struct Column {
     return *reinterpret_cast<Samples<T, N>*>(own + Offset(back) * step);
   }
   EVONET_METHOD T& one(int32 back, int k) const { return (*this)(back).at[k]; }
-  EVONET_METHOD Column seen_from(int32 ahead) const { return {own - Offset(ahead) * step, step}; }
+  EVONET_METHOD Column seen_from(int32 ahead) const { return {own + Offset(-ahead) * step, step}; }
 };
 
 EVONET_NAMESPACE_END

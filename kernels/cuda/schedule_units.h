@@ -12,13 +12,15 @@ constexpr int kUnit = 16;  // bytes
 template <class T>
 struct alignas(kUnit) NodeHeader {
   T bias, response;
-  int32 num_links;
-  int32 functions;  // last of the genome << 16 | aggregation << 8 | activation
+  unsigned links;  // number << 8 | aggregation
+  unsigned place;  // slot << 9 | last of the genome << 8 | activation
 
   EVONET_METHOD NodeGenes<T> genes() const {
-    return {bias, response, num_links, functions & 0xff, functions >> 8 & 0xff};
+    return {bias, response, num_links(), int(place & 0xff), int(links & 0xff)};
   }
-  EVONET_METHOD bool is_last() const { return functions >> 16; }
+  EVONET_METHOD int32 num_links() const { return int32(links >> 8); }
+  EVONET_METHOD int32 slot() const { return int32(place >> 9); }
+  EVONET_METHOD bool is_last() const { return place >> 8 & 1; }
 };
 
 template <class T>

@@ -4,9 +4,9 @@
 //      gives each the length of its longest path from an input, or finds it behind a cycle;
 //   3. nodes are sorted by (level, aggregation, activation, in-degree), so that neighbours do the
 //      same work;
-//   4. links are written in that order, with the slot of each source.
+//   4. every node gets a slot, in that order, and links are written with the slots that they read.
 // In networks with memory a link may act one step later. It then reads what the cell of its source
-// remembers: a slot behind those of all nodes. Without a link, a node of such a network is never
+// remembers: one of the last slots. Without a link, a node of such a network is never
 // evaluated and stays 0, as in neat-python: it becomes a node that adds up nothing.
 // Workers append whole chunks of genomes to buffers of their own; the parts are then joined.
 #include "native/compile_schedule.h"
@@ -22,7 +22,7 @@
 namespace evonet {
 namespace {
 
-// The schedules of consecutive genomes, offsets counted from the part's own beginning. Buffers
+// The schedules of consecutive genomes, offsets counted from the part's start. Buffers
 // have room for every gene; what pruning leaves unused is never touched.
 template <class T>
 struct Part {
@@ -30,7 +30,7 @@ struct Part {
   Buffer<int64_t> node_key, edge_end, gene;
   Buffer<T> bias, response, weight;
   Buffer<uint8_t> activation, aggregation;
-  Buffer<int32_t> source, level_end;
+  Buffer<int32_t> slot, source, level_end;
   int64_t genomes = 0, nodes = 0, edges = 0, levels = 0;  // filled so far
 
   Part() = default;
@@ -45,12 +45,13 @@ struct Part {
         weight(edges),
         activation(nodes),
         aggregation(nodes),
+        slot(nodes),
         source(edges),
         level_end(nodes) {}
 };
 
-// Numbers a genome's inputs 0..I-1, its nodes from I on and what they remember behind them, as
-// slots do, so that a link's source needs no case for inputs.
+// Numbers a genome's inputs 0..I-1, its nodes from I on and what they remember behind them, so that
+// a link's source needs no case for inputs.
 template <class T>
 class GenomeCompiler {
  public:
@@ -269,7 +270,7 @@ class GenomeCompiler {
     slot_.resize(num_inputs_ + 2 * num_nodes_);
     for (int32_t k = 0; k < count; ++k) {
       const int32_t number = num_inputs_ + order_[k].node;
-      slot_[number] = num_inputs_ + k;
+      slot_[number] = part.slot.data[part.nodes + k] = num_inputs_ + k;
       slot_[number + num_nodes_] = num_inputs_ + count + k;
     }
     const T* const weight = p_.weight + first_conn_;
@@ -358,7 +359,7 @@ int64_t chunk_begin(const PopulationView<T>& p, int64_t index, int64_t count) {
 }  // namespace
 
 template <class T>
-bool compile_schedule(const PopulationView<T>& p, Wiring wiring, int threads,
+bool compile_schedule(const PopulationView<T>& p, Wiring wiring, int num_states, int threads,
                       const Interrupt::Poll& poll, CompiledSchedule<T>& out) {
   if (threads <= 0) threads = available_threads();
   const int64_t genes = p.node_start[p.num_genomes] + p.conn_start[p.num_genomes];
@@ -412,6 +413,8 @@ bool compile_schedule(const PopulationView<T>& p, Wiring wiring, int threads,
   out.response = Buffer<T>(total.node);
   out.activation = Buffer<uint8_t>(total.node);
   out.aggregation = Buffer<uint8_t>(total.node);
+  out.slot = Buffer<int32_t>(total.node);
+  out.num_slots = Buffer<int64_t>(p.num_genomes);
   out.source = Buffer<int32_t>(total.edge);
   out.weight = Buffer<T>(total.edge);
   out.level_end = Buffer<int32_t>(total.level);
@@ -435,6 +438,7 @@ bool compile_schedule(const PopulationView<T>& p, Wiring wiring, int threads,
         join(out.response, base.node, part.response, part.nodes);
         join(out.activation, base.node, part.activation, part.nodes);
         join(out.aggregation, base.node, part.aggregation, part.nodes);
+        join(out.slot, base.node, part.slot, part.nodes);
         join(out.source, base.edge, part.source, part.edges);
         join(out.weight, base.edge, part.weight, part.edges);
         join(out.level_end, base.level, part.level_end, part.levels);
@@ -444,6 +448,8 @@ bool compile_schedule(const PopulationView<T>& p, Wiring wiring, int threads,
         int64_t node = base.node, level = base.level;
         for (int64_t i = 0; i < part.genomes; ++i) {
           out.node_start.data[base.genome + i + 1] = node += part.num_nodes.data[i];
+          out.num_slots.data[base.genome + i] =
+              p.num_inputs + (1 + num_states) * part.num_nodes.data[i];
           out.level_start.data[base.genome + i + 1] = level += part.num_levels.data[i];
         }
         part = Part<T>();
@@ -451,9 +457,9 @@ bool compile_schedule(const PopulationView<T>& p, Wiring wiring, int threads,
       poll);
 }
 
-template bool compile_schedule(const PopulationView<float>&, Wiring, int, const Interrupt::Poll&,
-                               CompiledSchedule<float>&);
-template bool compile_schedule(const PopulationView<double>&, Wiring, int, const Interrupt::Poll&,
-                               CompiledSchedule<double>&);
+template bool compile_schedule(const PopulationView<float>&, Wiring, int, int,
+                               const Interrupt::Poll&, CompiledSchedule<float>&);
+template bool compile_schedule(const PopulationView<double>&, Wiring, int, int,
+                               const Interrupt::Poll&, CompiledSchedule<double>&);
 
 }  // namespace evonet

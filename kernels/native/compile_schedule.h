@@ -8,7 +8,7 @@
 
 namespace evonet {
 
-// A Population's arrays; evonet/population.py explains each. Assumed valid.
+// A Population's arrays; evonet/genes/population.py explains each. Assumed valid.
 template <class T>
 struct PopulationView {
   int64_t num_genomes;
@@ -36,17 +36,17 @@ enum Wiring : int { kLevels, kNextStep, kSameStep, kSpikes };
 
 template <class T>
 struct CompiledSchedule {
-  Buffer<int64_t> node_start, node_key, edge_start, level_start;
+  Buffer<int64_t> node_start, node_key, num_slots, edge_start, level_start;
   Buffer<T> bias, response, weight;
   Buffer<uint8_t> activation, aggregation;
-  Buffer<int32_t> source, level_end, output_slot;
+  Buffer<int32_t> slot, source, level_end, output_slot;
   Buffer<int64_t> gene;        // [N] position of each live node in the population; not for kLevels
   int64_t cyclic_genome = -1;  // the first genome with a cycle its outputs need, or -1
 };
 
-// Returns false if poll asked to stop.
+// num_states counts what a node remembers, as slots. Returns false if poll asked to stop.
 template <class T>
-bool compile_schedule(const PopulationView<T>& population, Wiring wiring, int threads,
-                      const Interrupt::Poll& poll, CompiledSchedule<T>& out);
+bool compile_schedule(const PopulationView<T>& population, Wiring wiring, int num_states,
+                      int threads, const Interrupt::Poll& poll, CompiledSchedule<T>& out);
 
 }  // namespace evonet

@@ -1,6 +1,8 @@
 // ensemble.h: different networks side by side in the lanes of vectors, for episodes that no other
 // episode of the same genome could share a vector with. A group holds as many networks as it has
 // lanes, node by node and link by link; a shorter node is filled up with links that add nothing.
+// Row I + k of the values is the k-th node of every lane, whatever slots their schedules name, so
+// that one store serves all lanes; loading a network finds the rows that its links read.
 #pragma once
 
 #include <cstdint>
@@ -28,6 +30,7 @@ struct Ensemble {
   uint64_t* activations;     // [groups, max_nodes] a bit for each one in use
   int32_t* num_nodes;        // [lanes]
   int32_t* most_nodes;       // [groups]
+  int32_t* slot_row;         // [slots] row of each slot, while a network is loaded
   int kind, num_states, num_parameters;
   int64_t steps;
   T time_step;

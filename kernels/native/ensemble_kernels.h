@@ -58,6 +58,12 @@ class EnsembleGroups {
     const int column = lane % W;
     const auto count = static_cast<int32_t>(s.node_start[genome + 1] - first);
     const int32_t before = e_.num_nodes[lane];
+    const auto inputs = static_cast<int32_t>(e_.num_inputs);
+    for (int32_t i = 0; i < inputs; ++i) e_.slot_row[i] = i;
+    const int64_t first_state = s.first_state(genome), state = state_row(0, 0);
+    for (int32_t k = 0; s.num_states > 0 && k < count; ++k) {  // links read no other states
+      e_.slot_row[first_state + k] = static_cast<int32_t>(state + k);
+    }
     for (int32_t k = 0; k < count || k < before; ++k) {
       const int64_t node = group * e_.max_nodes + k, at = node * W + column;
       const int64_t edge = k < count ? s.edge_start[first + k] : 0;
@@ -66,12 +72,13 @@ class EnsembleGroups {
       int32_t* const source = e_.source + row;
       T* const weight = e_.weight + row;
       for (int32_t j = 0; j < links; ++j) {
-        source[int64_t{j} * W] = row_of(s.source[edge + j], count) * W + column;
+        source[int64_t{j} * W] = e_.slot_row[s.source[edge + j]] * W + column;
         weight[int64_t{j} * W] = s.weight[edge + j];
       }
       for (int32_t j = links; j < e_.num_links[at]; ++j) no_link(row + int64_t{j} * W);
       note(node, column, links, k < count ? s.activation[first + k] : -1);
       if (k < count) {
+        e_.slot_row[s.slot[first + k]] = inputs + k;
         e_.bias[at] = s.bias[first + k];
         e_.response[at] = s.response[first + k];
         for (int i = 0; i < e_.num_parameters; ++i) {
@@ -82,7 +89,7 @@ class EnsembleGroups {
     }
     for (int64_t o = 0; o < s.num_outputs; ++o) {
       const int32_t slot = s.output_slot[genome * s.num_outputs + o];
-      const int64_t row = slot < 0 ? e_.num_inputs + e_.max_nodes : slot;
+      const int64_t row = slot < 0 ? e_.num_inputs + e_.max_nodes : e_.slot_row[slot];
       e_.output[(group * s.num_outputs + o) * W + column] = static_cast<int32_t>(row * W + column);
     }
     e_.num_nodes[lane] = count;
@@ -131,12 +138,7 @@ class EnsembleGroups {
 
   EVONET_METHOD static V load_lanes(const T* from) { return evonet::EVONET_ISA::load<V>(from); }
 
-  // The row of a genome's slot: what nodes remember lies behind the row of zeros.
-  int32_t row_of(int32_t slot, int32_t num_nodes) const {
-    const auto nodes_end = static_cast<int32_t>(e_.num_inputs) + num_nodes;
-    return slot < nodes_end ? slot : slot - nodes_end + static_cast<int32_t>(state_row(0, 0));
-  }
-
+  // What nodes remember lies behind the row of zeros.
   int64_t state_row(int64_t plane, int64_t k) const {
     return e_.num_inputs + e_.max_nodes + 1 + plane * e_.max_nodes + k;
   }

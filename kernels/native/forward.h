@@ -119,29 +119,32 @@ struct NodeRun {
 // The common case, kept out of line: the loop over links needs all registers for itself. No node
 // here has many links.
 template <class Activation, class T, int W>
-__attribute__((noinline)) void sum_run(const ScheduleView<T>& s, NodeRun run, const T* values,
-                                       T* row) {
+__attribute__((noinline)) void sum_run(const ScheduleView<T>& s, NodeRun run, T* values) {
   using V = Vector<T, W>;
-  const int32_t* const source = s.source;
-  const T* const weight = s.weight;
   int64_t edge = s.edge_start[run.begin];
-  for (int64_t k = run.begin; k < run.end; ++k, row += W) {
+  const int32_t* source = s.source + edge;
+  const T* weight = s.weight + edge;
+  for (int64_t k = run.begin; k < run.end; ++k) {
+    T* const row = values + int64_t{s.slot[k]} * W;
     const int64_t count = s.edge_start[k + 1] - edge;
     const V bias = broadcast<V>(s.bias[k]), response = broadcast<V>(s.response[k]);
     const auto finish = [&](int r, V sum) {
       store(row + r * kLanes<T, W>, Activation::apply(preactivation(bias, response, sum)));
     };
-    fold_links<Fold_sum, T, W>(values, source + edge, weight + edge, count, finish, NeverStop());
+    fold_links<Fold_sum, T, W>(values, source, weight, count, finish, NeverStop());
     edge += count;
+    source += count;
+    weight += count;
   }
 }
 
 template <class T, int W>
-__attribute__((noinline)) void join_run(const ScheduleView<T>& s, NodeRun run, const T* values,
-                                        T* scratch, T* row, Interrupt& interrupt) {
+__attribute__((noinline)) void join_run(const ScheduleView<T>& s, NodeRun run, T* values,
+                                        T* scratch, Interrupt& interrupt) {
   using V = Vector<T, W>;
   const auto stop = [&] { return interrupt.requested(); };
-  for (int64_t k = run.begin; k < run.end; ++k, row += W) {
+  for (int64_t k = run.begin; k < run.end; ++k) {
+    T* const row = values + int64_t{s.slot[k]} * W;
     const int64_t edge = s.edge_start[k];
     const V bias = broadcast<V>(s.bias[k]), response = broadcast<V>(s.response[k]);
     const auto finish = [&](int r, V joined) {
@@ -179,7 +182,6 @@ class GenomePass {
   // Computes all nodes once; false if it was interrupted.
   bool run(int64_t genome) {
     const int64_t end = s_.node_start[genome + 1];
-    T* row = workspace_.values + s_.num_inputs * W;
     for (int64_t begin = s_.node_start[genome]; begin < end;) {
       const NodeRun run = run_from(begin, end);
       const int64_t links = s_.edge_start[run.end] - s_.edge_start[begin];
@@ -188,12 +190,11 @@ class GenomePass {
       if (run.aggregation == AGG_SUM && run.activation < NUM_ACTIVATIONS && 0 < links &&
           links <= kPatience<W>) {
         with_activation(run.activation, [&](auto activation) {
-          sum_run<decltype(activation), T, W>(s_, run, workspace_.values, row);
+          sum_run<decltype(activation), T, W>(s_, run, workspace_.values);
         });
       } else {
-        join_run<T, W>(s_, run, workspace_.values, workspace_.links, row, interrupt_);
+        join_run<T, W>(s_, run, workspace_.values, workspace_.links, interrupt_);
       }
-      row += (run.end - begin) * W;
       begin = run.end;
     }
     return true;
@@ -202,7 +203,8 @@ class GenomePass {
   // Ends a step of a network with memory.
   void settle(int64_t genome) {
     const int64_t first = s_.node_start[genome], count = s_.num_nodes(genome);
-    T* const node_rows = workspace_.values + s_.num_inputs * W;
+    const int32_t* const slot = s_.slot + first;
+    T *const values = workspace_.values, *const state_rows = first_state_row(genome);
     with_cell(s_.kind, [&](auto cell) {
       using Cell = decltype(cell);
       using V = Vector<T, W>;
@@ -211,20 +213,25 @@ class GenomePass {
         for (int i = 0; i < Cell::kParameters; ++i) {
           parameter[i] = broadcast<V>(s_.cell[(first + k) * Cell::kParameters + i]);
         }
-        T* const row = node_rows + k * W;
+        T *const row = values + int64_t{slot[k]} * W, *const states = state_rows + k * W;
         for (int b = 0; b < W; b += kLanes<T, W>) {
           V value = load<V>(row + b);
           for (int c = 0; c < Cell::kStates; ++c) {
-            state[c] = load<V>(row + (1 + c) * count * W + b);
+            state[c] = load<V>(states + c * count * W + b);
           }
           Cell::settle(value, state, parameter, s_.time_step);
           store(row + b, value);
           for (int c = 0; c < Cell::kStates; ++c) {
-            store(row + (1 + c) * count * W + b, state[c]);
+            store(states + c * count * W + b, state[c]);
           }
         }
       }
     });
+  }
+
+  // The first of the rows that hold what the nodes of a genome remember, [C, nodes].
+  T* first_state_row(int64_t genome) const {
+    return workspace_.values + s_.first_state(genome) * W;
   }
 
  private:
@@ -247,17 +254,18 @@ class GenomePass {
 
   bool load_state(int64_t genome) {
     const int64_t first = s_.node_start[genome], count = s_.num_nodes(genome);
-    T* const state_rows = workspace_.values + (s_.num_inputs + count) * W;
+    T* row = first_state_row(genome);
     if (call_.state == nullptr) {
-      fill_first_state(genome, state_rows);
+      fill_first_state(genome, row);
       return true;
     }
-    for (int64_t r = 0; r < s_.num_states * count; ++r) {
-      if (interrupted_after(kCopyCost)) return false;
-      const T* from = call_.state + state_row(r / count, first + r % count);
-      T* const row = state_rows + r * W;
-      for (int64_t b = 0; b < num_samples(); ++b) row[b] = from[b];
-      for (int64_t b = num_samples(); b < W; ++b) row[b] = T(0);
+    for (int c = 0; c < s_.num_states; ++c) {
+      const T* from = call_.state + state_row(c, first);
+      for (int64_t k = 0; k < count; ++k, row += W, from += call_.num_samples) {
+        if (interrupted_after(kCopyCost)) return false;
+        for (int64_t b = 0; b < num_samples(); ++b) row[b] = from[b];
+        for (int64_t b = num_samples(); b < W; ++b) row[b] = T(0);
+      }
     }
     return true;
   }
@@ -279,11 +287,13 @@ class GenomePass {
   bool store_state(int64_t genome) {
     if (call_.next_state == nullptr) return true;
     const int64_t first = s_.node_start[genome], count = s_.num_nodes(genome);
-    const T* const state_rows = workspace_.values + (s_.num_inputs + count) * W;
-    for (int64_t r = 0; r < s_.num_states * count; ++r) {
-      if (interrupted_after(kCopyCost)) return false;
-      T* const to = call_.next_state + state_row(r / count, first + r % count);
-      for (int64_t b = 0; b < num_samples(); ++b) to[b] = state_rows[r * W + b];
+    const T* row = first_state_row(genome);
+    for (int c = 0; c < s_.num_states; ++c) {
+      T* to = call_.next_state + state_row(c, first);
+      for (int64_t k = 0; k < count; ++k, row += W, to += call_.num_samples) {
+        if (interrupted_after(kCopyCost)) return false;
+        for (int64_t b = 0; b < num_samples(); ++b) to[b] = row[b];
+      }
     }
     return true;
   }

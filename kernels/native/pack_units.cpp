@@ -17,22 +17,22 @@ int64_t units_of(int64_t num_links) {
   return kHeaderUnits<T> + (num_links + kLinksPerUnit<T> - 1) / kLinksPerUnit<T>;
 }
 
-// Writes one node to `to`; own is its slot.
+// Writes one node to `to`.
 template <class T>
-void pack_node(const ScheduleView<T>& s, int64_t node, bool is_last, int32_t own, uint32_t* to) {
+void pack_node(const ScheduleView<T>& s, int64_t node, bool is_last, uint32_t* to) {
   const int64_t begin = s.edge_start[node], count = s.edge_start[node + 1] - begin;
   std::fill(to, to + units_of<T>(count) * kWords, 0u);
   NodeHeader<T> header{};
   header.bias = s.bias[node];
   header.response = s.response[node];
-  header.num_links = static_cast<int32_t>(count);
-  header.functions = is_last << 16 | s.aggregation[node] << 8 | s.activation[node];
+  header.links = static_cast<uint32_t>(count) << 8 | s.aggregation[node];
+  header.place = static_cast<uint32_t>(s.slot[node]) << 9 | is_last << 8 | s.activation[node];
   constexpr size_t kFields = 2 * sizeof(T) + 2 * sizeof(int32_t);
   std::memcpy(to, &header, kFields);  // and not what pads it
   to += kHeaderUnits<T> * kWords;
   constexpr int64_t kLinkWords = kWords / kLinksPerUnit<T>;
   for (int64_t i = 0; i < count; ++i, to += kLinkWords) {
-    const int32_t back = own - s.source[begin + i];
+    const int32_t back = s.slot[node] - s.source[begin + i];
     std::memcpy(to, &back, sizeof back);
     std::memcpy(to + kLinkWords / 2, &s.weight[begin + i], sizeof(T));
   }
@@ -66,9 +66,8 @@ bool pack_units(const ScheduleView<T>& s, int threads, const Interrupt::Poll& po
           uint32_t* const units = out.units.data.get() + out.unit_start.data[g] * kWords;
           int64_t at = 0;
           for (int64_t k = s.node_start[g]; k < s.node_start[g + 1]; ++k) {
-            const auto own = static_cast<int32_t>(s.num_inputs + k - s.node_start[g]);
             out.node_unit.data[k - first_node] = static_cast<int32_t>(at);
-            pack_node(s, k, k + 1 == s.node_start[g + 1], own, units + at * kWords);
+            pack_node(s, k, k + 1 == s.node_start[g + 1], units + at * kWords);
             const int64_t count = s.edge_start[k + 1] - s.edge_start[k];
             at += units_of<T>(count);
             patience -= count + 8;

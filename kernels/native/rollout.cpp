@@ -13,9 +13,9 @@ namespace {
 
 // What the memory for the networks that play must hold.
 struct Extent {
-  int64_t max_nodes = 0, max_links = 0, num_links = 0;
-  std::vector<int64_t> first_row{
-      0};                     // [max_nodes + 1] if node k has as many links as any k-th node
+  int64_t max_nodes = 0, max_slots = 0, max_links = 0, num_links = 0;
+  // [max_nodes + 1], if node k has as many links as any k-th node.
+  std::vector<int64_t> first_row{0};
   bool fits_ensemble = true;  // sums alone, by few activations
 
   int64_t num_rows() const { return first_row.back(); }
@@ -27,6 +27,7 @@ Extent measure(const ScheduleView<T>& s, const int64_t* genomes, int64_t num_gen
   std::vector<int64_t> most;
   for (int64_t i = 0; i < num_genomes; ++i) {
     const int64_t first = s.node_start[genomes[i]], last = s.node_start[genomes[i] + 1];
+    extent.max_slots = std::max(extent.max_slots, s.num_slots[genomes[i]]);
     if (last - first > static_cast<int64_t>(most.size())) most.resize(last - first);
     for (int64_t k = first; k < last; ++k) {
       const int64_t links = s.edge_start[k + 1] - s.edge_start[k];
@@ -52,7 +53,7 @@ class EnsembleMemory {
         nodes_(2 * kMostLanes * extent.max_nodes),
         values_((s.num_inputs + (1 + s.num_states) * extent.max_nodes + 1) * group_lanes),
         cells_(kMostLanes * extent.max_nodes * s.num_parameters),
-        integers_(kMostLanes * (2 * extent.max_nodes + s.num_outputs + 1)),
+        integers_(kMostLanes * (2 * extent.max_nodes + s.num_outputs + 1) + extent.max_slots),
         groups_(kMostLanes / group_lanes * (extent.max_nodes + 1)),
         bits_(kMostLanes / group_lanes * extent.max_nodes) {
     const int64_t nodes = extent.max_nodes, groups = kMostLanes / group_lanes;
@@ -75,6 +76,7 @@ class EnsembleMemory {
             bits_.data(),
             integers + kMostLanes * (2 * nodes + s.num_outputs),
             groups_.data() + groups * nodes,
+            integers + kMostLanes * (2 * nodes + s.num_outputs + 1),
             s.kind,
             s.num_states,
             s.num_parameters,
@@ -145,8 +147,7 @@ bool rollout(const RolloutKernels<T>& kernels, const RolloutCall<T>& call, const
   std::vector<std::unique_ptr<Lanes<T>>> lanes;
   std::vector<std::vector<T>> remembered;
   for (int i = 0; i < workers; ++i) {
-    memories.emplace_back((s.num_inputs + (1 + s.num_states) * extent.max_nodes) * kMostLanes,
-                          extent.max_links);
+    memories.emplace_back(extent.max_slots * kMostLanes, extent.max_links);
     lanes.push_back(std::make_unique<Lanes<T>>());
     remembered.emplace_back(s.num_states * extent.max_nodes * kLaneRow);
     lanes.back()->memory = remembered.back().data();

@@ -67,18 +67,23 @@ void act(const RolloutCall<T>& call, Lanes<T>& lanes, int64_t genome, int lane, 
     pass.run(genome);
   } else {
     const int64_t nodes = s.num_nodes(genome);
-    T* const state_rows = workspace.values + (s.num_inputs + nodes) * W;
-    for (int64_t r = 0; r < s.num_states * nodes; ++r) {
-      const T* from = lanes.remembered(r / nodes, r % nodes) + lane;
-      for (int b = 0; b < W; b += kLanes<T, W>) store(state_rows + r * W + b, load<V>(from + b));
+    T* row = pass.first_state_row(genome);
+    for (int c = 0; c < s.num_states; ++c) {
+      const T* from = lanes.remembered(c, 0) + lane;
+      for (int64_t k = 0; k < nodes; ++k, row += W, from += kLaneRow) {
+        for (int b = 0; b < W; b += kLanes<T, W>) store(row + b, load<V>(from + b));
+      }
     }
     for (int64_t step = 0; step < s.steps; ++step) {
       pass.run(genome);
       pass.settle(genome);
     }
-    for (int64_t r = 0; r < s.num_states * nodes; ++r) {
-      T* const to = lanes.remembered(r / nodes, r % nodes) + lane;
-      for (int b = 0; b < count; ++b) to[b] = state_rows[r * W + b];
+    row = pass.first_state_row(genome);
+    for (int c = 0; c < s.num_states; ++c) {
+      T* to = lanes.remembered(c, 0) + lane;
+      for (int64_t k = 0; k < nodes; ++k, row += W, to += kLaneRow) {
+        for (int b = 0; b < count; ++b) to[b] = row[b];
+      }
     }
   }
   for (int64_t o = 0; o < s.num_outputs; ++o) {

@@ -1,4 +1,5 @@
-// schedule_view.h: a Schedule's arrays as plain pointers; evonet/schedule.py explains each.
+// schedule_view.h: a Schedule's arrays as plain pointers; evonet/schedule/schedule.py explains
+// each.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +16,10 @@ struct ScheduleView {
   const T* response;           // [N]
   const uint8_t* activation;   // [N]
   const uint8_t* aggregation;  // [N]
+  const int32_t* slot;         // [N] where the node's value is kept
+  const int64_t* num_slots;    // [P] values that a genome holds
   const int64_t* edge_start;   // [N + 1]
-  const int32_t* source;       // [E] slot of the link's source
+  const int32_t* source;       // [E] slot that the link reads
   const T* weight;             // [E]
   const int64_t* level_start;  // [P + 1]
   const int32_t* level_end;    // [L] local node index one past the level
@@ -29,9 +32,10 @@ struct ScheduleView {
   const T* cell = nullptr;  // [N, num_parameters]
 
   int64_t num_nodes(int64_t genome) const { return node_start[genome + 1] - node_start[genome]; }
-  // Inputs, nodes and what they remember.
-  int64_t num_slots(int64_t genome) const {
-    return num_inputs + (1 + num_states) * num_nodes(genome);
+  // The last slots hold states: c of the genome's k-th node is in first_state(genome) + c n + k,
+  // where n is the number of its nodes.
+  int64_t first_state(int64_t genome) const {
+    return num_slots[genome] - num_states * num_nodes(genome);
   }
 
   // Genomes [begin, end) alone.
@@ -39,6 +43,7 @@ struct ScheduleView {
     ScheduleView view = *this;
     view.num_genomes = end - begin;
     view.node_start += begin;
+    view.num_slots += begin;
     view.level_start += begin;
     view.output_slot += begin * num_outputs;
     return view;

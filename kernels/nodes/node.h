@@ -30,9 +30,9 @@ struct NodeGenes {
 //   each(count, visit)        visit(back, weight) for every link in order, made for speed
 //   one_by_one(count, visit)  the same, made for little code
 //   anywhere(count)           an object whose weight(i) and back(i) give link i at any time
-// and each of which may be called once for a node. back tells how many slots before the node's own
-// the source is. Values offer value(back), the samples at that slot, and value.one(back, k), the
-// k-th of them, to read and to write; 0 is the node's own.
+// and each of which may be called once for a node. back is the node's own slot
+// minus the source's. Values offer value(back), the samples at that slot, and value.one(back, k),
+// the k-th of them, to read and to write; 0 is the node's own.
 template <class Fold, class T, int N, class Links, class Values>
 EVONET_FN Samples<T, N> fold_links(Links& links, int32 num_links, Values value) {
   Samples<T, N> folded{};

@@ -19,7 +19,7 @@ from evonet.backends.cpu import CpuBackend
 from evonet.definitions.controls import find_control
 from evonet.definitions.dynamics import Dynamics
 from evonet.installation import require_native
-from evonet.schedule.schedule import build_schedule
+from evonet.schedule import build_schedule
 from evonet.tasks import make_task
 from evonet.tasks.stepwise import Stepwise
 from tests.campaigns import memory as memory_campaign
@@ -305,7 +305,7 @@ def test_rollouts_on_the_gpu_have_the_bits_of_the_processor(
         for mode in ("plain", "checked"):
             found = run_rollout(schedule, episodes, chosen, limits=limits, mode=mode)
             for mine, theirs in zip(
-                found, CpuBackend().rollout(schedule, episodes, chosen, 1), strict=True
+                found, CpuBackend().bind(schedule, 1).rollout(episodes, chosen), strict=True
             ):
                 assert_same_bits(mine, theirs)
 

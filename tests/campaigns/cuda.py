@@ -28,7 +28,8 @@ from evonet.backends.cuda.cost import Workload
 from evonet.backends.cuda.plan import candidate_plans, option_sets
 from evonet.definitions.dynamics import Dynamics
 from evonet.functions.registry import ACTIVATIONS, AGGREGATIONS, LOSSES
-from evonet.schedule.schedule import FEEDFORWARD, Schedule, build_schedule
+from evonet.schedule import Schedule, build_schedule
+from evonet.schedule.schedule import FEEDFORWARD
 from tests import simt
 from tests.support.cuda_runs import SMALL, TINY, run_loss, run_plan
 from tests.support.random_networks import random_genes, random_samples
@@ -132,7 +133,7 @@ def compare(rng: random.Random, schedule: Schedule, found: Findings, mode: str) 
     own = rng.random() < 0.5
     shape = (num_samples, schedule.num_inputs)
     x = random_samples(rng, (schedule.num_genomes, *shape) if own else shape, schedule.dtype)
-    expected = CpuBackend().forward(schedule, 1)(x)
+    expected = CpuBackend().bind(schedule, 1).forward(x)
     work = Workload.of(schedule, 0, schedule.num_genomes, num_samples, not own)
     limits = rng.choice((SMALL, TINY))
     for mapping in ("levels", "samples"):
@@ -175,7 +176,7 @@ def compare_losses(
     """Adds up a random loss of the batch's outputs."""
     targets = np.nan_to_num(random_samples(rng, y.shape[1:], schedule.dtype), posinf=1, neginf=0)
     loss = rng.randrange(len(LOSSES))
-    expected = CpuBackend().loss(schedule, 1)(x, targets, loss)
+    expected = CpuBackend().bind(schedule, 1).loss(x, targets, loss)
     losses = run_loss(y, targets, loss, mode, order=rng.choice(ORDERS), seed=1)
     found.losses += len(losses)
     if losses.tobytes() != expected.tobytes():

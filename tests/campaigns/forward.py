@@ -47,7 +47,7 @@ import numpy as np
 import evonet
 from evonet.functions.registry import ACTIVATION_IDS, ACTIVATIONS, AGGREGATIONS
 from evonet.installation import require_native
-from evonet.schedule.schedule import Schedule, build_schedule
+from evonet.schedule import Schedule, build_schedule
 from tests.support.neat_configs import forward_config, to_neat_genome
 from tests.support.random_networks import random_genes, random_samples
 
@@ -254,6 +254,8 @@ def with_probes(schedule: Schedule) -> Schedule:
         response=s.response[nodes],
         activation=np.where(probe, np.uint8(ACTIVATION_IDS["identity"]), s.activation[nodes]),
         aggregation=s.aggregation[nodes],
+        slot=(s.num_inputs + local).astype(np.int32),
+        num_slots=s.num_inputs + 2 * counts,
         edge_start=np.concatenate([[0], np.cumsum(np.diff(s.edge_start)[nodes])]).astype(np.int64),
         source=s.source[links],
         weight=s.weight[links],

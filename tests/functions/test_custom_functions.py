@@ -29,7 +29,7 @@ from evonet.backends.base import Episodes
 from evonet.evolution.checkpoint import save_checkpoint
 from evonet.functions.registry import ACTIVATION_IDS, ACTIVATION_TABLE, OWN, activation_id
 from evonet.installation import resource_folder
-from evonet.schedule.schedule import build_schedule
+from evonet.schedule import build_schedule
 from evonet.tasks import xor
 from tests.support.cli_runs import CommandLine
 from tests.support.cuda_runs import SMALL, TINY, run_forward, run_rollout

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evonet import OptionError, Population, Schedule
+from evonet.schedule import build_schedule
 from evonet.schedule.analysis import analyze
-from evonet.schedule.schedule import build_schedule
 from tests.support import strategies
 from tests.support.random_networks import random_genes
 

@@ -18,7 +18,7 @@ import evonet
 from evonet import BackendError, CyclicGenomeError, OptionError, Population, Schedule
 from evonet.functions.registry import ACTIVATIONS, AGGREGATIONS
 from evonet.installation import load_native
-from evonet.schedule.schedule import build_schedule
+from evonet.schedule import build_schedule
 from tests.support import strategies
 from tests.support.neat_configs import forward_config, to_neat_genome
 from tests.support.random_networks import random_genes
@@ -558,6 +558,8 @@ def test_types_of_the_arrays_are_the_documented_ones() -> None:
             "response": dtype.__name__,
             "activation": "uint8",
             "aggregation": "uint8",
+            "slot": "int32",
+            "num_slots": "int64",
             "edge_start": "int64",
             "source": "int32",
             "weight": dtype.__name__,
@@ -597,7 +599,7 @@ def test_asking_for_the_native_compiler_where_there_is_none_is_an_error(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("evonet.installation._find", lambda: None)
-    monkeypatch.setattr("evonet.schedule.schedule.load_native", lambda: None, raising=False)
+    monkeypatch.setattr("evonet.schedule.build.load_native", lambda: None, raising=False)
     population = Population.random(1, 2, 1, num_nodes=4, num_connections=6)
     with pytest.raises(BackendError, match="compiled extension"):
         build_schedule(population, native=True)

@@ -24,7 +24,7 @@ from evonet.backends.cuda.plan import (
     plan_rollout,
 )
 from evonet.installation import resource_folder
-from evonet.schedule.schedule import Schedule, build_schedule
+from evonet.schedule import Schedule, build_schedule
 from tests import simt
 
 KIB = 1024

@@ -65,7 +65,7 @@ def forward_arguments(
     )
     if not work.has_memory:
         return arguments
-    nodes = () if levels else (arrays["node_start"],)
+    nodes = () if levels else (arrays["node_start"], arrays["slot"])
     return (*arguments, *nodes, *_memory_arguments(schedule, arrays), *state)
 
 
@@ -128,7 +128,8 @@ def rollout_arguments(
     )
     if not schedule.dynamics.has_memory:
         return arguments
-    return (*arguments, arrays["node_start"], *_memory_arguments(schedule, arrays))
+    nodes = arrays["node_start"], arrays["slot"]
+    return (*arguments, *nodes, *_memory_arguments(schedule, arrays))
 
 
 def _memory_arguments(schedule: Schedule, arrays: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -140,4 +141,5 @@ def _memory_arguments(schedule: Schedule, arrays: Mapping[str, Any]) -> tuple[An
         np.int32(dynamics.steps),
         schedule.dtype.type(dynamics.time_step),
         arrays["cell"] if dynamics.num_parameters else NULL,
+        arrays["num_slots"],
     )

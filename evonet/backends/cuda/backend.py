@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from evonet.backends.base import DeviceBound
 from evonet.backends.cuda.discovery import usable_devices
 from evonet.backends.cuda.run import CudaForward
 from evonet.backends.cuda.state import CudaSteps
-from evonet.schedule.schedule import build_schedule
 
 if TYPE_CHECKING:
-    from evonet.backends.base import Episodes, Forward, Loss, Mapping, Rollout, Steps
-    from evonet.definitions.dynamics import Dynamics
-    from evonet.genes.population import Population
-    from evonet.schedule.schedule import OnCycle, Schedule
+    from evonet.backends.base import Episodes, Mapping, Rollout
+    from evonet.backends.cuda.device import Device, DeviceArray
+    from evonet.schedule.schedule import Schedule
 
 
 class CudaBackend:
@@ -30,42 +30,60 @@ class CudaBackend:
 
     def __init__(self) -> None:
         self._devices = usable_devices()
-        self._divided: tuple[Schedule, Mapping, CudaForward] | None = None
 
-    def build_schedule(
-        self, population: Population, dynamics: Dynamics, on_cycle: OnCycle, threads: int
-    ) -> Schedule:
-        """Compiles genomes on the processor; see `evonet.schedule.schedule.build_schedule`."""
-        return build_schedule(population, dynamics, on_cycle=on_cycle, threads=threads)
+    def bind(self, schedule: Schedule, threads: int, mapping: Mapping = "auto") -> CudaBound:
+        """Divides the schedule among the GPUs; it is uploaded by the first call."""
+        return CudaBound(schedule, self._devices, mapping)
 
-    def forward(self, schedule: Schedule, threads: int, mapping: Mapping = "auto") -> Forward:
-        """Splits the schedule over the GPUs; it is uploaded by the first call."""
-        return self._divide(schedule, mapping)
 
-    def steps(self, schedule: Schedule, threads: int, mapping: Mapping = "auto") -> Steps:
-        """Splits the schedule over the GPUs, which also keep the states of its nodes."""
-        return CudaSteps(schedule, self._devices, mapping)
+class CudaBound(DeviceBound):
+    """A schedule on GPUs: one upload for forward passes, losses and rollouts, one for steps."""
 
-    def loss(self, schedule: Schedule, threads: int, mapping: Mapping = "auto") -> Loss:
+    def __init__(self, schedule: Schedule, devices: Sequence[Device], mapping: Mapping) -> None:
+        self._forward = CudaForward(schedule, devices, mapping)
+        self._steps = CudaSteps(schedule, devices, mapping)
+
+    def adopt(self, x: object) -> DeviceArray:
+        """Makes a device array of any library CuPy's, without a copy."""
+        return self._forward.adopt(x)
+
+    def forward(self, x: Any) -> npt.NDArray[Any]:
+        """Evaluates from a first state and brings the outputs to the host."""
+        return self._forward(x)
+
+    def forward_on_device(self, x: Any) -> DeviceArray:
+        """Evaluates from a first state and leaves the outputs on the first GPU."""
+        return self._forward.on_device(x)
+
+    def step(self, x: Any) -> npt.NDArray[Any]:
+        """Continues from where the last step ended; the GPUs keep what nodes remember."""
+        return self._steps(x)
+
+    def step_on_device(self, x: Any) -> DeviceArray:
+        """Does what `step` does and leaves the outputs on the first GPU."""
+        return self._steps.on_device(x)
+
+    @property
+    def num_samples(self) -> int | None:
+        """B of the state; None before the first step."""
+        return self._steps.num_samples
+
+    def reset(self) -> None:
+        """Forgets everything, and frees its memory."""
+        self._steps.reset()
+
+    def read_state(self) -> npt.NDArray[Any] | None:
+        """Copies what the nodes remember, [C, N, B], to the host; None before the first step."""
+        return self._steps.read()
+
+    def write_state(self, state: npt.NDArray[Any]) -> None:
+        """Continues from a state [C, N, B] of the schedule's type."""
+        self._steps.write(state)
+
+    def loss(self, x: Any, targets: Any, loss: int) -> npt.NDArray[Any]:
         """Evaluates and adds up losses on the GPUs; only [P, 2] numbers come back."""
-        return self._divide(schedule, mapping).loss
+        return self._forward.loss(x, targets, loss)
 
-    def rollout(
-        self,
-        schedule: Schedule,
-        episodes: Episodes,
-        genomes: npt.NDArray[np.int64],
-        threads: int,
-    ) -> Rollout:
+    def rollout(self, episodes: Episodes, genomes: npt.NDArray[np.int64]) -> Rollout:
         """Plays whole episodes on the GPUs, a thread for each; only [K, E] numbers come back."""
-        known = self._divided
-        mapping = "auto" if known is None or known[0] is not schedule else known[1]
-        return self._divide(schedule, mapping).rollout(episodes, genomes)
-
-    def _divide(self, schedule: Schedule, mapping: Mapping) -> CudaForward:
-        """One upload for a forward pass, a loss and rollouts."""
-        known = self._divided
-        if known is None or known[0] is not schedule or known[1] != mapping:
-            known = schedule, mapping, CudaForward(schedule, self._devices, mapping)
-            self._divided = known
-        return known[2]
+        return self._forward.rollout(episodes, genomes)

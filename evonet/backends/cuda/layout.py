@@ -1,10 +1,10 @@
 """How data lies in a GPU's memory: schedules packed into units, samples made contiguous.
 
 A genome is a sequence of units of 16 bytes. A node is a header and its links. The header, one unit
-of float32 or two of float64, holds bias, response, number of links and functions. A link is a
-weight and how many slots before the node's own its source is; two links of float32 share a unit, a
-link of float64 fills one. An odd last link of float32 leaves half a unit unread.
-`kernels/cuda/schedule.h` reads them.
+of float32 or two of float64, holds bias, response, number of links, functions and slot. A link is a
+weight and the node's slot minus that of its source; two links of float32 share a unit, a link of
+float64 fills one. An odd last link of float32 leaves half a unit unread.
+`kernels/cuda/schedule_units.h` reads them.
 """
 
 from __future__ import annotations
@@ -58,7 +58,8 @@ def pack_schedule(
         `unit_start`, `node_start` and `level_start`, each [end - begin + 1], int64: the first unit,
         node and level of each genome; `level_end` [L], int32; `node_unit` [N], int32: the header
         of each node, counted from the genome's first unit; `units`, uint32, four to a unit;
-        `output_slot` [end - begin, O], int32; `cell` [N, c]. All are C-contiguous.
+        `output_slot` [end - begin, O], int32. With memory also `slot` [N], int32, `num_slots`
+        [end - begin], int64, and `cell` [N, c]. All are C-contiguous.
 
     Raises:
         BackendError: The genomes are too large for the kernels.
@@ -69,20 +70,15 @@ def pack_schedule(
     if extension is None:
         packed = _pack_units(s, begin, end)
     else:
-        packed = extension.pack_units(
-            s.num_inputs,
-            begin,
-            end,
-            s.node_start,
-            s.bias,
-            s.response,
-            s.activation,
-            s.aggregation,
-            s.edge_start,
-            s.source,
-            s.weight,
-            0,
-        )
+        pack = extension.pack_units32 if s.dtype == np.float32 else extension.pack_units64
+        packed = pack(s, begin, end, 0)
+    if s.dynamics.has_memory:
+        nodes = slice(int(s.node_start[begin]), int(s.node_start[end]))
+        packed |= {
+            "slot": s.slot[nodes],
+            "num_slots": s.num_slots[begin:end],
+            "cell": s.cell[nodes],
+        }
     levels = slice(int(s.level_start[begin]), int(s.level_start[end]))
     return {
         **packed,
@@ -90,7 +86,6 @@ def pack_schedule(
         "level_start": s.level_start[begin : end + 1] - levels.start,
         "level_end": s.level_end[levels],
         "output_slot": s.output_slot[begin:end],
-        "cell": s.cell[int(s.node_start[begin]) : int(s.node_start[end])],
     }
 
 
@@ -100,13 +95,17 @@ def packed_nbytes(schedule: Schedule, begin: int, end: int) -> int:
     num_genomes = end - begin
     first, last = int(s.node_start[begin]), int(s.node_start[end])
     num_levels = int(s.level_start[end] - s.level_start[begin])
+    memory = 0
+    if s.dynamics.has_memory:
+        per_node = 4 + s.dtype.itemsize * s.dynamics.num_parameters
+        memory = 8 * num_genomes + per_node * (last - first)
     return (
         3 * 8 * (num_genomes + 1)
         + 4 * num_levels
         + 4 * (last - first)
         + UNIT * _count_units(s, begin, end)
         + 4 * num_genomes * s.num_outputs
-        + s.dtype.itemsize * s.dynamics.num_parameters * (last - first)
+        + memory
     )
 
 
@@ -138,7 +137,7 @@ def _pack_units(s: Schedule, begin: int, end: int) -> dict[str, npt.NDArray[Any]
     unit_start = header[node_start]
     units = np.zeros((int(header[-1]), 4), np.uint32)
     _pack_headers(units, header[:-1], s, nodes, counts, node_start)
-    _pack_links(units, header[:-1], s, nodes, counts, node_start)
+    _pack_links(units, header[:-1], s, nodes, counts)
     node_unit = header[:-1] - np.repeat(unit_start[:-1], np.diff(node_start))
     return {"unit_start": unit_start, "node_unit": node_unit.astype(np.int32), "units": units}
 
@@ -153,15 +152,14 @@ def _pack_headers(
 ) -> None:
     is_last = np.zeros(len(counts), np.uint32)
     is_last[node_start[1:][np.diff(node_start) > 0] - 1] = 1
-    functions = is_last << 16 | s.aggregation[nodes].astype(np.uint32) << 8 | s.activation[nodes]
     reals = units.reshape(-1).view(s.dtype)
     place = header * (UNIT // s.dtype.itemsize)
     reals[place] = s.bias[nodes]
     reals[place + 1] = s.response[nodes]
     words = units.reshape(-1)
     place = header * 4 + 2 * s.dtype.itemsize // 4
-    words[place] = counts
-    words[place + 1] = functions
+    words[place] = counts << 8 | s.aggregation[nodes]
+    words[place + 1] = s.slot[nodes].astype(np.uint32) << 9 | is_last << 8 | s.activation[nodes]
 
 
 def _pack_links(
@@ -170,15 +168,13 @@ def _pack_links(
     s: Schedule,
     nodes: slice,
     counts: npt.NDArray[np.int64],
-    node_start: npt.NDArray[np.int64],
 ) -> None:
     first, last = int(s.edge_start[nodes.start]), int(s.edge_start[nodes.stop])
     per_unit = _links_per_unit(s.dtype)
     first_link = (header + _header_units(s.dtype)) * per_unit
     shift = first_link - (s.edge_start[nodes] - first)
     place = np.arange(last - first) + np.repeat(shift, counts)
-    own = s.num_inputs + np.arange(len(counts)) - np.repeat(node_start[:-1], np.diff(node_start))
-    back = np.repeat(own, counts) - s.source[first:last]
+    back = np.repeat(s.slot[nodes], counts) - s.source[first:last]
     units.reshape(-1)[place * (4 // per_unit)] = back
     units.reshape(-1).view(s.dtype)[place * 2 + 1] = s.weight[first:last]
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from evonet.backends.base import DeviceForward, Rollout
+from evonet.backends.base import Rollout
 from evonet.backends.cuda.device import Device, DeviceArray, device_index
 from evonet.backends.cuda.discovery import check_process
 from evonet.backends.cuda.layout import gather_samples
@@ -52,7 +52,7 @@ def split_genomes(schedule: Schedule, speeds: Sequence[int]) -> list[tuple[int, 
     return ranges or [(0, 0)]
 
 
-class CudaForward(DeviceForward):
+class CudaForward:
     """A schedule on one or several GPUs; results are on the first, or on the host."""
 
     def __init__(self, schedule: Schedule, devices: Sequence[Device], mapping: Mapping) -> None:

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from evonet.backends.base import Rollout
-from evonet.backends.host_state import HostSteps
+from evonet.backends.host_state import HostBound
 from evonet.backends.reference import control as reference_control
 from evonet.backends.reference.cells import settle
 from evonet.backends.reference.functions import activate, aggregate, preactivation
 from evonet.backends.reference.loss import total_loss
 from evonet.schedule.cells import first_state
-from evonet.schedule.schedule import build_schedule
 
 if TYPE_CHECKING:
-    from evonet.backends.base import Episodes, Forward, Loss, Mapping, Steps
-    from evonet.definitions.dynamics import Dynamics
-    from evonet.genes.population import Population
-    from evonet.schedule.schedule import OnCycle, Schedule
+    from evonet.backends.base import Episodes, Mapping
+    from evonet.schedule.schedule import Schedule
 
 Array: TypeAlias = npt.NDArray[Any]
 
@@ -31,51 +27,32 @@ class ReferenceBackend:
 
     name = "reference"
 
-    def build_schedule(
-        self, population: Population, dynamics: Dynamics, on_cycle: OnCycle, threads: int
-    ) -> Schedule:
-        """Compiles genomes in Python; threads make no difference here."""
-        return build_schedule(population, dynamics, on_cycle=on_cycle, native=False)
+    def bind(self, schedule: Schedule, threads: int, mapping: Mapping = "auto") -> ReferenceBound:
+        """Prepares nothing; threads and mapping make no difference here."""
+        return ReferenceBound(schedule)
 
-    def forward(self, schedule: Schedule, threads: int, mapping: Mapping = "auto") -> Forward:
-        """Returns a function that walks every schedule node by node."""
 
-        def forward(x: npt.NDArray[Any]) -> npt.NDArray[Any]:
-            y = np.empty((schedule.num_genomes, x.shape[-2], schedule.num_outputs), schedule.dtype)
-            take_steps(schedule, x, y, first_state(schedule, x.shape[-2]))
-            return y
+class ReferenceBound(HostBound):
+    """Walks every schedule node by node."""
 
-        return forward
+    def forward(self, x: Array) -> Array:
+        """Evaluates one genome after the other."""
+        y = self._outputs(x)
+        take_steps(self._schedule, x, y, first_state(self._schedule, x.shape[-2]))
+        return y
 
-    def steps(self, schedule: Schedule, threads: int, mapping: Mapping = "auto") -> Steps:
-        """Keeps the state beside the schedule."""
+    def _step(self, x: Array, y: Array, state: Array, next_state: Array) -> None:
+        next_state[:] = state
+        take_steps(self._schedule, x, y, next_state)
 
-        def run(x: Array, y: Array, state: Array, next_state: Array) -> None:
-            next_state[:] = state
-            take_steps(schedule, x, y, next_state)
-
-        return HostSteps(schedule, run)
-
-    def loss(self, schedule: Schedule, threads: int, mapping: Mapping = "auto") -> Loss:
+    def loss(self, x: Array, targets: Array, loss: int) -> Array:
         """Evaluates, then adds up losses by the tree of `kernels/nodes/loss.h`."""
-        forward = self.forward(schedule, threads)
+        losses = [total_loss(loss, y, targets) for y in self.forward(x)]
+        return np.array(losses, self._schedule.dtype).reshape(-1, 2)
 
-        def loss(x: npt.NDArray[Any], targets: npt.NDArray[Any], which: int) -> npt.NDArray[Any]:
-            y = forward(x)
-            losses = [total_loss(which, one, targets) for one in y]
-            return np.array(losses, schedule.dtype).reshape(-1, 2)
-
-        return loss
-
-    def rollout(
-        self,
-        schedule: Schedule,
-        episodes: Episodes,
-        genomes: npt.NDArray[np.int64],
-        threads: int,
-    ) -> Rollout:
+    def rollout(self, episodes: Episodes, genomes: npt.NDArray[np.int64]) -> Rollout:
         """Plays all episodes of a genome side by side, one genome after the other."""
-        shape = len(genomes), episodes.count
+        shape, schedule = (len(genomes), episodes.count), self._schedule
         rollout = Rollout(np.zeros(shape, schedule.dtype), np.zeros(shape, np.int32))
         for i, genome in enumerate(genomes):
             play_genome(schedule, int(genome), episodes, rollout.returns[i], rollout.steps[i])
@@ -92,11 +69,11 @@ def play_genome(
     """Plays the episodes of one genome.
 
     Args:
-        schedule: The population's schedules.
-        genome: Which genome.
-        episodes: Which episodes.
-        returns: [E] gains the rewards.
-        steps: [E] counts the steps.
+        schedule: P networks.
+        genome: The genome's position.
+        episodes: E episodes.
+        returns: [E], the rewards are added to it.
+        steps: [E], the steps are added to it.
     """
     task = episodes.control
     numbers = episodes.first + np.arange(episodes.count)
@@ -133,8 +110,8 @@ def run_genome(schedule: Schedule, genome: int, x: Array, state: Array) -> Array
     """Takes one genome through all steps of a call.
 
     Args:
-        schedule: The population's schedules.
-        genome: Which genome.
+        schedule: P networks.
+        genome: The genome's position.
         x: [B, I] samples.
         state: [C, nodes, B] what its nodes remember; changes.
 
@@ -142,11 +119,12 @@ def run_genome(schedule: Schedule, genome: int, x: Array, state: Array) -> Array
         [B, O] its outputs.
     """
     s = schedule
-    cell = s.cell[int(s.node_start[genome]) : int(s.node_start[genome + 1])]
+    nodes = slice(int(s.node_start[genome]), int(s.node_start[genome + 1]))
     for _ in range(s.dynamics.steps):
         values = evaluate_genome(s, genome, x, state)
-        nodes = values[s.num_inputs : s.num_inputs + len(cell)]
-        settle(s.dynamics, nodes, state, cell)
+        settled = values[s.slot[nodes]]
+        settle(s.dynamics, settled, state, s.cell[nodes])
+        values[s.slot[nodes]] = settled
     output = np.zeros((len(x), s.num_outputs), s.dtype)
     for o, slot in enumerate(s.output_slot[genome]):
         if slot >= 0:
@@ -154,28 +132,27 @@ def run_genome(schedule: Schedule, genome: int, x: Array, state: Array) -> Array
     return output
 
 
-def evaluate_genome(
-    schedule: Schedule, genome: int, x: Array, state: Iterable[Array] = ()
-) -> Array:
+def evaluate_genome(schedule: Schedule, genome: int, x: Array, state: Array | None = None) -> Array:
     """Computes every live node of one genome once.
 
     Args:
-        schedule: The population's schedules.
-        genome: Which genome.
+        schedule: P networks.
+        genome: The genome's position.
         x: [B, I] samples.
-        state: [C, nodes, B] what its nodes remember.
+        state: [C, nodes, B] what its nodes remember; None for networks without memory.
 
     Returns:
-        [slots, B] the values of all slots: inputs, live nodes, what they remember.
+        [slots, B] the values of all slots.
     """
     s = schedule
-    begin, end = int(s.node_start[genome]), int(s.node_start[genome + 1])
-    values = np.zeros((s.num_inputs + end - begin, len(x)), s.dtype)
+    values = np.zeros((int(s.num_slots[genome]), len(x)), s.dtype)
     values[: s.num_inputs] = x.T
-    values = np.concatenate([values, *state])
-    for k in range(begin, end):
+    if state is not None:
+        first = int(s.first_state[genome])
+        values[first:].reshape(state.shape)[:] = state
+    for k in range(int(s.node_start[genome]), int(s.node_start[genome + 1])):
         links = slice(int(s.edge_start[k]), int(s.edge_start[k + 1]))
         total = aggregate(int(s.aggregation[k]), s.weight[links], values[s.source[links]])
         z = preactivation(s.bias[k], s.response[k], total)
-        values[s.num_inputs + k - begin] = activate(int(s.activation[k]), z)
+        values[s.slot[k]] = activate(int(s.activation[k]), z)
     return values

@@ -29,6 +29,7 @@ from evonet.numerics.elementary import (
     IntArray,
     canonical,
     exp_double,
+    exponential,
     from_bits,
     fused,
     log_double,
@@ -202,11 +203,7 @@ def _log(z: FloatArray) -> FloatArray:
 
 
 def _exp(z: FloatArray) -> FloatArray:
-    z = _clip(z, 60)
-    if z.dtype == np.float32:
-        r, scale = reduce(z, LN2)
-        return fused(polynomial(r, EXP), r, 1) * scale
-    return exp_double(z)
+    return exponential(_clip(z, 60))
 
 
 _ACTIVATIONS: dict[str, Callable[[FloatArray], FloatArray]] = {

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evonet.schedule.schedule import Schedule
+from evonet.schedule.slots import trace_slots
 
 Indices = npt.NDArray[np.int64]
 
@@ -66,16 +67,17 @@ class PopulationRows:
         row = np.empty(schedule.num_nodes, np.int64)
         row[order] = inputs + np.arange(schedule.num_nodes)
 
-        def rows_of(slots: Indices, genome: Indices) -> Indices:
-            """The rows of genomes' slots."""
+        def rows_of(positions: Indices, genome: Indices) -> Indices:
+            """Rows of the inputs and live nodes of genomes."""
             shift = each * genome if own_inputs else np.zeros_like(genome)
-            node = schedule.node_start[genome] + slots - each
-            of_node = slots >= each
-            return np.where(of_node, row[np.where(of_node, node, 0)], slots + shift)
+            node = schedule.node_start[genome] + positions - each
+            of_node = positions >= each
+            return np.where(of_node, row[np.where(of_node, node, 0)], positions + shift)
 
         degree = np.diff(schedule.edge_start)
         target = np.repeat(np.arange(schedule.num_nodes), degree)
-        source = rows_of(schedule.source.astype(np.int64), genome[target])
+        read = trace_slots(schedule)
+        source = rows_of(read.source, genome[target])
         levels, begin = [], inputs
         for number in range(int(level.max(initial=-1)) + 1):
             nodes = order[level[order] == number]
@@ -93,9 +95,8 @@ class PopulationRows:
                 )
             )
             begin += len(nodes)
-        outputs = schedule.output_slot.astype(np.int64)
-        owner = np.broadcast_to(np.arange(genomes)[:, None], outputs.shape)
-        return cls(begin, inputs, tuple(levels), rows_of(outputs, owner))
+        owner = np.broadcast_to(np.arange(genomes)[:, None], read.output.shape)
+        return cls(begin, inputs, tuple(levels), rows_of(read.output, owner))
 
 
 def _levels(schedule: Schedule, genome: Indices) -> Indices:

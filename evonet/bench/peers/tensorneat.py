@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evonet.schedule.schedule import Schedule
+from evonet.schedule.slots import trace_slots
 
 
 class TensorneatNetworks:
@@ -58,7 +59,7 @@ class TensorneatNetworks:
 def _genes(schedule: Schedule) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
     """[P, nodes, 5] and [P, links, 3], NaN where a genome has fewer."""
     inputs, outputs = schedule.num_inputs, schedule.num_outputs
-    counts = np.diff(schedule.node_start)
+    counts, read = np.diff(schedule.node_start), trace_slots(schedule)
     links = np.diff(schedule.edge_start[schedule.node_start])
     nodes = np.full((len(counts), inputs + outputs + int(counts.max()), 5), np.nan, np.float32)
     conns = np.full((len(counts), int(links.max()), 3), np.nan, np.float32)
@@ -66,7 +67,7 @@ def _genes(schedule: Schedule) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.
         first = int(schedule.node_start[g])
         # Inputs and outputs have fixed places; hidden nodes follow in any order.
         place = np.concatenate([np.arange(inputs), np.full(count, -1)])
-        place[schedule.output_slot[g]] = inputs + np.arange(outputs)
+        place[read.output[g]] = inputs + np.arange(outputs)
         hidden = np.flatnonzero(place < 0)
         place[hidden] = inputs + outputs + np.arange(len(hidden))
         nodes[g, :inputs] = 0.0
@@ -77,7 +78,7 @@ def _genes(schedule: Schedule) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.
         nodes[g, :inputs, 0] = np.arange(inputs)
         begin, end = schedule.edge_start[[first, first + count]].tolist()
         degree = np.diff(schedule.edge_start[first : first + count + 1])
-        conns[g, : end - begin, 0] = place[schedule.source[begin:end]]
+        conns[g, : end - begin, 0] = place[read.source[begin:end]]
         conns[g, : end - begin, 1] = np.repeat(of_nodes, degree)
         conns[g, : end - begin, 2] = schedule.weight[begin:end]
     return nodes, conns

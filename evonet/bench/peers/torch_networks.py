@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evonet.schedule.schedule import Schedule
+from evonet.schedule.slots import Positions, trace_slots
 
 
 class TorchNetworks:
@@ -29,11 +30,12 @@ class TorchNetworks:
             "tanh": lambda z: torch.tanh(2.5 * z),
             "relu": torch.relu,
         }[activation]
-        self._nets = [self._dense(schedule, g) for g in range(schedule.num_genomes)]
-        self._outputs = [torch.from_numpy(slots.astype(np.int64)) for slots in schedule.output_slot]
+        read = trace_slots(schedule)
+        self._nets = [self._dense(schedule, read, g) for g in range(schedule.num_genomes)]
+        self._outputs = [torch.from_numpy(positions) for positions in read.output]
 
-    def _dense(self, schedule: Schedule, genome: int) -> list[tuple[Any, Any]]:
-        """Weights [slots so far, width] and bias [width] of every level."""
+    def _dense(self, schedule: Schedule, read: Positions, genome: int) -> list[tuple[Any, Any]]:
+        """Weights [values so far, width] and bias [width] of every level."""
         first, inputs = int(schedule.node_start[genome]), schedule.num_inputs
         ends = schedule.level_end[schedule.level_start[genome] : schedule.level_start[genome + 1]]
         levels = []
@@ -41,7 +43,7 @@ class TorchNetworks:
             weights = np.zeros((inputs + begin, end - begin), np.float32)
             for k in range(begin, end):
                 links = slice(schedule.edge_start[first + k], schedule.edge_start[first + k + 1])
-                np.add.at(weights[:, k - begin], schedule.source[links], schedule.weight[links])
+                np.add.at(weights[:, k - begin], read.source[links], schedule.weight[links])
             bias = schedule.bias[first + begin : first + end].copy()
             levels.append((self._torch.from_numpy(weights), self._torch.from_numpy(bias)))
         return levels

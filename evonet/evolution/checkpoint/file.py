@@ -30,7 +30,7 @@ from evonet.genes.arrays import ARRAYS, MOST_PINS
 from evonet.genes.file import FUNCTIONS, pack_functions, renumber
 from evonet.genes.population import Population
 from evonet.messages import show
-from evonet.schedule.schedule import build_schedule
+from evonet.schedule import build_schedule
 
 if TYPE_CHECKING:
     from evonet.evolution.algorithm import Algorithm

@@ -32,7 +32,8 @@ std::pair<nb::dict, int64_t> compile(int64_t num_inputs, int64_t num_outputs,
                                      In<T> response, In<uint8_t> activation,
                                      In<uint8_t> aggregation, In<int64_t> conn_start,
                                      In<int64_t> source, In<int64_t> target, In<T> weight,
-                                     In<bool> enabled, In<int32_t> rank, int wiring, int threads) {
+                                     In<bool> enabled, In<int32_t> rank, int wiring, int num_states,
+                                     int threads) {
   const auto num_genomes = static_cast<int64_t>(node_start.shape(0)) - 1;
   const PopulationView<T> population{
       num_genomes,   num_inputs,      num_outputs,       node_start.data(),  node_key.data(),
@@ -40,7 +41,8 @@ std::pair<nb::dict, int64_t> compile(int64_t num_inputs, int64_t num_outputs,
       source.data(), target.data(),   weight.data(),     enabled.data(),     rank.data()};
   CompiledSchedule<T> out;
   run_interruptibly([&] {
-    return compile_schedule(population, static_cast<Wiring>(wiring), threads, python_signal, out);
+    return compile_schedule(population, static_cast<Wiring>(wiring), num_states, threads,
+                            python_signal, out);
   });
   nb::dict fields;
   fields["node_start"] = to_numpy(out.node_start);
@@ -49,6 +51,8 @@ std::pair<nb::dict, int64_t> compile(int64_t num_inputs, int64_t num_outputs,
   fields["response"] = to_numpy(out.response);
   fields["activation"] = to_numpy(out.activation);
   fields["aggregation"] = to_numpy(out.aggregation);
+  fields["slot"] = to_numpy(out.slot);
+  fields["num_slots"] = to_numpy(out.num_slots);
   fields["edge_start"] = to_numpy(out.edge_start);
   fields["source"] = to_numpy(out.source);
   fields["weight"] = to_numpy(out.weight);
@@ -62,26 +66,11 @@ std::pair<nb::dict, int64_t> compile(int64_t num_inputs, int64_t num_outputs,
 
 // Genomes [begin, end) of a schedule as GPUs read them.
 template <class T>
-nb::dict pack(int64_t num_inputs, int64_t begin, int64_t end, In<int64_t> node_start, In<T> bias,
-              In<T> response, In<uint8_t> activation, In<uint8_t> aggregation,
-              In<int64_t> edge_start, In<int32_t> source, In<T> weight, int threads) {
-  const ScheduleView<T> schedule{end - begin,
-                                 num_inputs,
-                                 0,
-                                 node_start.data() + begin,
-                                 bias.data(),
-                                 response.data(),
-                                 activation.data(),
-                                 aggregation.data(),
-                                 edge_start.data(),
-                                 source.data(),
-                                 weight.data(),
-                                 nullptr,
-                                 nullptr,
-                                 nullptr};
+nb::dict pack(const nb::object& schedule, int64_t begin, int64_t end, int threads) {
+  const ScheduleView<T> part = read_schedule<T>(schedule).part(begin, end);
   PackedUnits out;
   const int count = threads > 0 ? threads : available_threads();
-  run_interruptibly([&] { return pack_units(schedule, count, python_signal, out); });
+  run_interruptibly([&] { return pack_units(part, count, python_signal, out); });
   nb::dict arrays;
   arrays["unit_start"] = to_numpy(out.unit_start);
   arrays["node_unit"] = to_numpy(out.node_unit);
@@ -106,7 +95,7 @@ class Forward {
         kernels_(find_isa(simd).kernels(T()).forward) {
     const ScheduleView<T>& s = schedule_;
     max_slots_ = s.num_inputs;
-    for (int64_t g = 0; g < s.num_genomes; ++g) max_slots_ = std::max(max_slots_, s.num_slots(g));
+    for (int64_t g = 0; g < s.num_genomes; ++g) max_slots_ = std::max(max_slots_, s.num_slots[g]);
     for (int64_t k = 0; k < s.node_start[s.num_genomes]; ++k) {
       max_links_ = std::max(max_links_, s.edge_start[k + 1] - s.edge_start[k]);
     }
@@ -279,18 +268,16 @@ nb::object aggregate(int id, In<T> weights, nb::ndarray<const T, nb::ndim<2>, nb
 }
 
 template <class T>
-void bind_functions(nb::module_& m) {
+void bind_functions(nb::module_& m, const std::string& suffix) {
+  m.def(("pack_units" + suffix).c_str(), &pack<T>, "schedule"_a, "begin"_a, "end"_a, "threads"_a,
+        "Genomes [begin, end) of a Schedule as GPUs read them, by name.");
   m.def("compile_schedule", &compile<T>, "num_inputs"_a, "num_outputs"_a,
         "node_start"_a.noconvert(), "node_key"_a.noconvert(), "bias"_a.noconvert(),
         "response"_a.noconvert(), "activation"_a.noconvert(), "aggregation"_a.noconvert(),
         "conn_start"_a.noconvert(), "source"_a.noconvert(), "target"_a.noconvert(),
         "weight"_a.noconvert(), "enabled"_a.noconvert(), "rank"_a.noconvert(), "wiring"_a,
-        "threads"_a, "The arrays of a Schedule by name, and the first cyclic genome or -1.");
-  m.def("pack_units", &pack<T>, "num_inputs"_a, "begin"_a, "end"_a, "node_start"_a.noconvert(),
-        "bias"_a.noconvert(), "response"_a.noconvert(), "activation"_a.noconvert(),
-        "aggregation"_a.noconvert(), "edge_start"_a.noconvert(), "source"_a.noconvert(),
-        "weight"_a.noconvert(), "threads"_a,
-        "Genomes [begin, end) of a Schedule as GPUs read them, by name.");
+        "num_states"_a, "threads"_a,
+        "The arrays of a Schedule by name, and the first cyclic genome or -1.");
   m.def("activate", &activate<T>, "id"_a, "x"_a.noconvert(), "simd"_a,
         "Applies an activation to every element.");
   m.def("aggregate", &aggregate<T>, "id"_a, "weights"_a.noconvert(), "values"_a.noconvert(),
@@ -311,8 +298,8 @@ NB_MODULE(_native, m) {
       },
       "The instruction sets that this processor can run, slowest first.");
   m.def("available_threads", &available_threads, "The number of CPUs this process may run on.");
-  bind_functions<float>(m);
-  bind_functions<double>(m);
+  bind_functions<float>(m, "32");
+  bind_functions<double>(m, "64");
   bind_forward<float>(m, "Forward32");
   bind_forward<double>(m, "Forward64");
   bind_evolution(m);

@@ -24,6 +24,8 @@ ScheduleView<T> read_schedule(const nb::object& s) {
           reals("response"),
           bytes("activation"),
           bytes("aggregation"),
+          ints("slot"),
+          longs("num_slots"),
           longs("edge_start"),
           ints("source"),
           reals("weight"),

@@ -31,7 +31,7 @@ from evonet.backends.cuda.device import Device
 from evonet.backends.cuda.layout import packed_nbytes
 from evonet.functions.registry import LOSSES
 from evonet.installation import resource_folder
-from evonet.schedule.schedule import Schedule, build_schedule
+from evonet.schedule import Schedule, build_schedule
 from evonet.tasks import xor
 from tests import cupy_stand_in
 from tests.cupy_stand_in import Machine

@@ -20,7 +20,8 @@ from evonet.definitions.dynamics import Dynamics
 from evonet.functions.registry import ACTIVATION_IDS, AGGREGATION_IDS, LOSSES
 from evonet.genes.genome import Connection, Node
 from evonet.installation import resource_folder
-from evonet.schedule.schedule import FEEDFORWARD, Schedule, build_schedule
+from evonet.schedule import Schedule, build_schedule
+from evonet.schedule.schedule import FEEDFORWARD
 from tests import simt
 from tests.support import strategies
 from tests.support.cuda_runs import SMALL, TINY, compiled, run_forward, run_loss, run_plan
@@ -39,7 +40,7 @@ def assert_same_bits(found: np.ndarray, expected: np.ndarray) -> None:
 def cpu(schedule: Schedule, x: np.ndarray) -> np.ndarray:
     from evonet.backends.cpu import CpuBackend
 
-    return CpuBackend().forward(schedule, 1)(np.ascontiguousarray(x))
+    return CpuBackend().bind(schedule, 1).forward(np.ascontiguousarray(x))
 
 
 def genes_of_all_kinds(

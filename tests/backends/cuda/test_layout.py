@@ -1,4 +1,4 @@
-"""Schedules as kernels see them: every number is where kernels/cuda/schedule.h looks for it."""
+"""Packed schedules: every number is where kernels/cuda/schedule_units.h looks for it."""
 
 from __future__ import annotations
 
@@ -12,13 +12,11 @@ from hypothesis import strategies as st
 from evonet import BackendError, Population
 from evonet.backends.cuda import layout
 from evonet.backends.cuda.layout import pack_schedule, packed_nbytes
-from evonet.schedule.schedule import Schedule, build_schedule
+from evonet.schedule import Schedule, build_schedule
 from tests.support import strategies
 
 
-def read_units(
-    arrays: dict[str, np.ndarray], dtype: Any, genome: int, num_inputs: int
-) -> list[tuple[Any, ...]]:
+def read_units(arrays: dict[str, np.ndarray], dtype: Any, genome: int) -> list[tuple[Any, ...]]:
     """Reads the nodes of a genome back, as a kernel does."""
     header_units, per_unit = (1, 2) if dtype == np.float32 else (2, 1)
     at, end = arrays["unit_start"][genome : genome + 2]
@@ -26,17 +24,21 @@ def read_units(
     while at < end:
         unit = arrays["units"][at]
         bias, response = unit.view(dtype)[:2]
-        count, functions = arrays["units"][at : at + header_units].reshape(-1)[
-            2 * np.dtype(dtype).itemsize // 4 :
-        ][:2]
+        links, place = (
+            int(word)
+            for word in arrays["units"][at : at + header_units].reshape(-1)[
+                2 * np.dtype(dtype).itemsize // 4 :
+            ][:2]
+        )
+        count, slot = links >> 8, place >> 9
+        functions = (place >> 8 & 1, links & 0xFF, place & 0xFF)
         at += header_units
-        num_units = -(-int(count) // per_unit)
+        num_units = -(-count // per_unit)
         words = arrays["units"][at : at + num_units].reshape(num_units * per_unit, 4 // per_unit)
         back = words[:count, 0].view(np.int32)
         weights = np.ascontiguousarray(words).view(dtype).reshape(-1, 2)[:count, 1]
         at += num_units
-        slots = num_inputs + len(found) - back
-        found.append((bias, response, functions, slots.tolist(), weights.tolist()))
+        found.append((bias, response, slot, functions, (slot - back).tolist(), weights.tolist()))
     assert at == end
     return found
 
@@ -46,12 +48,12 @@ def expected_nodes(s: Schedule, genome: int) -> list[tuple[Any, ...]]:
     rows = []
     for k in range(begin, end):
         links = slice(s.edge_start[k], s.edge_start[k + 1])
-        functions = (k == end - 1) << 16 | int(s.aggregation[k]) << 8 | int(s.activation[k])
         rows.append(
             (
                 s.bias[k],
                 s.response[k],
-                functions,
+                s.slot[k],
+                (k == end - 1, s.aggregation[k], s.activation[k]),
                 s.source[links].tolist(),
                 s.weight[links].tolist(),
             )
@@ -69,7 +71,7 @@ def test_every_node_and_link_is_where_the_kernels_look(
     native = data.draw(st.sampled_from([None, False]))
     arrays = pack_schedule(schedule, begin, end, native)
     for genome in range(begin, end):
-        found = read_units(arrays, population.dtype, genome - begin, population.num_inputs)
+        found = read_units(arrays, population.dtype, genome - begin)
         assert found == expected_nodes(schedule, genome)
         nodes = slice(*arrays["node_start"][genome - begin : genome - begin + 2])
         headers = arrays["units"][arrays["unit_start"][genome - begin] + arrays["node_unit"][nodes]]

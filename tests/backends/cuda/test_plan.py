@@ -21,7 +21,7 @@ from evonet.backends.cuda.plan import (
     option_sets,
     plan_forward,
 )
-from evonet.schedule.schedule import build_schedule
+from evonet.schedule import build_schedule
 from tests.support import strategies
 from tests.support.cuda_runs import SMALL
 

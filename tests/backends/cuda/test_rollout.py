@@ -27,7 +27,7 @@ from evonet.backends.cuda.plan import (
 )
 from evonet.definitions.controls import CONTROLS
 from evonet.installation import resource_folder
-from evonet.schedule.schedule import Schedule, build_schedule
+from evonet.schedule import Schedule, build_schedule
 from evonet.tasks import make_task
 from tests.backends.test_rollout import assert_same, each_control, each_dtype, network, population
 from tests.cupy_stand_in import Machine
@@ -42,7 +42,7 @@ def compiled(name: str, kind: str, count: int, dtype: Any = np.float32) -> Sched
 
 
 def on_cpu(schedule: Schedule, episodes: Episodes, genomes: Any) -> Rollout:
-    return CpuBackend().rollout(schedule, episodes, np.asarray(genomes, np.int64), 1)
+    return CpuBackend().bind(schedule, 1).rollout(episodes, np.asarray(genomes, np.int64))
 
 
 # ---- the kernel ---------------------------------------------------------------------------------

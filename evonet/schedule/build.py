@@ -1,0 +1,102 @@
+"""Compiles a population to a Schedule."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from evonet.definitions.dynamics import Dynamics
+from evonet.errors import CyclicGenomeError, check_option, check_threads
+from evonet.genes.population import Population
+from evonet.installation import load_native, require_native
+from evonet.schedule import reference
+from evonet.schedule.cells import node_parameters
+from evonet.schedule.schedule import FEEDFORWARD, Schedule
+
+OnCycle = Literal["error", "zero"]
+
+
+def build_schedule(
+    population: Population,
+    dynamics: Dynamics = FEEDFORWARD,
+    *,
+    on_cycle: OnCycle = "error",
+    threads: int = 0,
+    native: bool | None = None,
+) -> Schedule:
+    """Orders every node of every genome by its longest path from an input.
+
+    In networks with memory, links that act in the next step lengthen no path.
+
+    Args:
+        population: P genomes.
+        dynamics: How the networks work through time.
+        on_cycle: What to do with a feed-forward genome whose outputs need a
+            node on or behind a cycle: "error", or "zero" to leave those nodes
+            at 0 as neat-python does.
+        threads: Threads to use; 0 for all available.
+        native: True for the compiled builder, False for the readable one;
+            None takes the compiled one where it exists. Both give equal arrays.
+
+    Raises:
+        CyclicGenomeError: A genome has a cycle; names it and the cycle.
+        BackendError: native is True, and the extension was not built.
+        OptionError: on_cycle is neither, or threads is no sensible number.
+    """
+    check_option("on_cycle", on_cycle, ("error", "zero"))
+    threads = check_threads(threads)
+    extension = None if native is False else require_native() if native else load_native()
+    wiring = _wiring(dynamics)
+    if extension is None:
+        fields, cyclic = reference.build(population, wiring, dynamics.num_states)
+    else:
+        fields, cyclic = extension.compile_schedule(
+            population.num_inputs,
+            population.num_outputs,
+            population.node_start,
+            population.node_key,
+            population.bias,
+            population.response,
+            population.activation,
+            population.aggregation,
+            population.conn_start,
+            population.source,
+            population.target,
+            population.weight,
+            population.enabled,
+            population.rank,
+            wiring,
+            dynamics.num_states,
+            threads,
+        )
+    if cyclic >= 0 and on_cycle == "error":
+        raise CyclicGenomeError(
+            f"genome {cyclic}: the nodes {_cycle_text(population, cyclic)} form a cycle, which a "
+            'feed-forward network cannot evaluate. Use kind="recurrent", or on_cycle="zero" to '
+            "leave such nodes at 0 as neat-python does.",
+            genome=cyclic,
+        )
+    genes = fields.pop("gene", None)
+    return Schedule(
+        num_inputs=population.num_inputs,
+        num_outputs=population.num_outputs,
+        dynamics=dynamics,
+        cell=node_parameters(population, dynamics, genes, len(fields["bias"])),
+        **fields,
+    )
+
+
+def _wiring(dynamics: Dynamics) -> int:
+    if not dynamics.has_memory:
+        return reference.LEVELS
+    if dynamics.kind == "izhikevich":
+        return reference.SPIKES
+    same_step = dynamics.propagation == "same-step"
+    return reference.SAME_STEP if same_step else reference.NEXT_STEP
+
+
+def _cycle_text(population: Population, genome: int) -> str:
+    cycle = reference.find_cycle(population, genome)
+    shown = [str(key) for key in [*cycle, cycle[0]]]
+    if len(shown) > 12:
+        shown[8:-1] = ["..."]
+    return " -> ".join(shown)
