@@ -7,9 +7,10 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from evonet.backends import MAPPINGS, Backend, DeviceBound, Mapping, resolve_backend
+from evonet.backends import Backend, DeviceBound, resolve_backend
 from evonet.backends.base import Episodes, Rollout
 from evonet.backends.device_arrays import is_on_gpu
+from evonet.definitions.backends import MAPPINGS, BackendName, Mapping
 from evonet.definitions.controls import find_control
 from evonet.definitions.dynamics import Dynamics, KindName, Propagation
 from evonet.errors import OptionError, ShapeError, check_option, check_threads, check_whole
@@ -355,7 +356,7 @@ def _check_out(out: object) -> None:
 def compile(
     population: Population,
     kind: KindName = "feedforward",
-    backend: Literal["auto", "cuda", "cpu", "reference"] = "auto",
+    backend: BackendName = "auto",
     mapping: Mapping = "auto",
     dtype: npt.DTypeLike | None = None,
     threads: int = 0,

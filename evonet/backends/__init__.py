@@ -11,25 +11,21 @@ import functools
 import os
 import warnings
 
-from evonet.backends.base import MAPPINGS, Backend, Bound, DeviceBound, Mapping
+from evonet.backends.base import Backend, Bound, DeviceBound
+from evonet.definitions.backends import BACKEND_NAMES
 from evonet.errors import DeviceError, check_option
 from evonet.installation import load_native
 
-NAMES = ("cuda", "cpu", "reference")
-
 __all__ = [
-    "MAPPINGS",
-    "NAMES",
     "Backend",
     "Bound",
     "DeviceBound",
-    "Mapping",
     "resolve_backend",
 ]
 
 
 def resolve_backend(name: str) -> Backend:
-    """Finds a backend by name; "auto" takes the first of NAMES that works here.
+    """Finds a backend by name; "auto" takes the first of `BACKENDS` that works here.
 
     EVONET_BACKEND names what "auto" takes instead. Where no GPU works, "cuda" warns once, with a
     fix, and gives the processor's backend; "auto" does so only if CuPy is installed and the GPUs
@@ -39,10 +35,10 @@ def resolve_backend(name: str) -> Backend:
         OptionError: There is no such backend.
         BackendError: It cannot run on this machine.
     """
-    check_option("backend", name, ("auto", *NAMES))
+    check_option("backend", name, BACKEND_NAMES)
     if name == "auto":
         name = os.environ.get("EVONET_BACKEND") or "auto"
-        check_option("EVONET_BACKEND", name, ("auto", *NAMES))
+        check_option("EVONET_BACKEND", name, BACKEND_NAMES)
     if name == "cuda" or (name == "auto" and _expects_gpu()):
         from evonet.backends.cuda.backend import CudaBackend
 

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from evonet.definitions.backends import Mapping
+
 if TYPE_CHECKING:
     from evonet.schedule.schedule import Schedule
-
-Mapping: TypeAlias = Literal["auto", "levels", "samples"]
-"""How work is laid out over the threads of a GPU."""
-
-MAPPINGS: Final = ("auto", "levels", "samples")
 
 
 @dataclass(frozen=True)

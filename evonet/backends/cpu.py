@@ -17,7 +17,8 @@ from evonet.errors import check_option
 from evonet.installation import require_native
 
 if TYPE_CHECKING:
-    from evonet.backends.base import Episodes, Mapping
+    from evonet.backends.base import Episodes
+    from evonet.definitions.backends import Mapping
     from evonet.schedule.schedule import Schedule
 
 Array: TypeAlias = npt.NDArray[Any]

@@ -7,9 +7,9 @@ from typing import Any
 
 import click
 
-Decorated = Callable[..., Any]
+from evonet.definitions.backends import BACKEND_NAMES
 
-BACKENDS = ("auto", "cuda", "cpu", "reference")
+Decorated = Callable[..., Any]
 
 generations = click.option(
     "--generations", type=int, help="The maximum number of generations in total."
@@ -25,6 +25,6 @@ def where_to_run(command: Decorated) -> Decorated:
     command = click.option("--threads", type=int, help="CPU threads; 0 uses all.")(command)
     return click.option(
         "--backend",
-        type=click.Choice(BACKENDS),
+        type=click.Choice(BACKEND_NAMES),
         help="Where networks run; auto uses the fastest that works.",
     )(command)

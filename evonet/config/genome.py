@@ -117,9 +117,7 @@ class GenomeTable(Schema):
     num_outputs: int | None = setting(Maybe(Whole(1)), None)
     num_hidden: int = setting(Whole(0), 0)
     feed_forward: bool = setting(Flag(), True)
-    initial_connection: InitialConnection = setting(  # noqa: RUF009
-        ConnectionRule(), InitialConnection("full")
-    )
+    initial_connection: InitialConnection = setting(ConnectionRule(), InitialConnection("full"))
     compatibility_disjoint_coefficient: float = setting(NOT_NEGATIVE, 1.0)
     compatibility_weight_coefficient: float = setting(NOT_NEGATIVE, 0.5)
     compatibility_excess_coefficient: float | Literal["auto"] = setting(

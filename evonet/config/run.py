@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 from evonet.config.rules import OneOf, OneOfOrImport, Whole
 from evonet.config.schema import Schema, setting
 from evonet.definitions.algorithms import ALGORITHM_NAMES
+from evonet.definitions.backends import BACKEND_NAMES, BackendName
 from evonet.errors import MOST_SEED, MOST_THREADS
 
 
@@ -26,8 +26,6 @@ class RunTable(Schema):
 
     generations: int = setting(Whole(0), 300)
     seed: int = setting(Whole(0, MOST_SEED), 0)
-    backend: Literal["auto", "cuda", "cpu", "reference"] = setting(
-        OneOf("auto", "cuda", "cpu", "reference"), "auto"
-    )
+    backend: BackendName = setting(OneOf(*BACKEND_NAMES), "auto")
     threads: int = setting(Whole(0, MOST_THREADS), 0)
     algorithm: str = setting(OneOfOrImport(*ALGORITHM_NAMES), "neat")

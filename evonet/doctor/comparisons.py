@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 import evonet
+from evonet.definitions.backends import MAPPINGS
 from evonet.definitions.controls import CONTROLS, ControlTask
 from evonet.functions.registry import (
     ACTIVATION_TABLE,
@@ -30,7 +31,6 @@ _ALL_ACTIVATIONS = tuple(function.name for function in ACTIVATIONS)
 _ALL_AGGREGATIONS = tuple(function.name for function in AGGREGATIONS)
 _DTYPES = (np.float32, np.float64)
 _BACKENDS: tuple[Literal["cuda", "cpu"], ...] = ("cuda", "cpu")
-_MAPPINGS: tuple[Literal["levels", "samples"], ...] = ("levels", "samples")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -118,7 +118,7 @@ def _mixed(
 
 def _both_mappings(what: str, population: evonet.Population, x: Values) -> Iterator[Pair]:
     cpu = evonet.compile(population, backend="cpu")(x)
-    for mapping in _MAPPINGS:
+    for mapping in MAPPINGS[1:]:
         gpu = evonet.compile(population, backend="cuda", mapping=mapping)(x)
         yield f"{what}{', ' if what else ''}{mapping}", gpu, cpu
 

@@ -25,6 +25,7 @@ import numpy.typing as npt
 
 from evonet.backends.genetics import make_engine
 from evonet.config import Config
+from evonet.definitions.backends import BACKEND_NAMES
 from evonet.errors import FitnessError, OptionError, check_option, check_seed
 from evonet.evaluation import Evaluation, OnBadFitness, check_fitness
 from evonet.evolution.state import Best, State
@@ -110,7 +111,7 @@ class Algorithm(ABC):
         self.config = config
         self.seed = check_seed(config.run.seed if seed is None else seed)
         self.backend = config.run.backend if backend is None else backend
-        check_option("backend", self.backend, ("auto", "cuda", "cpu", "reference"))
+        check_option("backend", self.backend, BACKEND_NAMES)
         self.threads = config.run.threads if threads is None else threads
         self.num_inputs = _pins("num_inputs", config.genome.num_inputs, num_inputs, 0)
         self.num_outputs = _pins("num_outputs", config.genome.num_outputs, num_outputs, 1)

@@ -14,8 +14,9 @@ from evonet.backends.cuda.run import CudaForward
 from evonet.backends.cuda.state import CudaSteps
 
 if TYPE_CHECKING:
-    from evonet.backends.base import Episodes, Mapping, Rollout
+    from evonet.backends.base import Episodes, Rollout
     from evonet.backends.cuda.device import Device, DeviceArray
+    from evonet.definitions.backends import Mapping
     from evonet.schedule.schedule import Schedule
 
 

@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterator
 from typing import Final
 
-from evonet.backends.base import MAPPINGS, Episodes, Mapping
+from evonet.backends.base import Episodes
 from evonet.backends.cuda.compiler import functions_define
 from evonet.backends.cuda.cost import (
     FETCHED,
@@ -28,6 +28,7 @@ from evonet.backends.cuda.cost import (
 )
 from evonet.backends.cuda.device import Defines, DeviceLimits
 from evonet.backends.cuda.layout import real_name
+from evonet.definitions.backends import MAPPINGS, Mapping
 from evonet.definitions.controls import CONTROLS
 from evonet.errors import DeviceError, check_option
 from evonet.functions.registry import LOSSES

@@ -18,7 +18,8 @@ from evonet.backends.cuda.shard import Shard
 from evonet.errors import DeviceMemoryError, ShapeError
 
 if TYPE_CHECKING:
-    from evonet.backends.base import Episodes, Mapping
+    from evonet.backends.base import Episodes
+    from evonet.definitions.backends import Mapping
     from evonet.schedule.schedule import Schedule
 
 LEAST_WORK: Final = 1 << 18

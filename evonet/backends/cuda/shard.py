@@ -33,9 +33,10 @@ from evonet.backends.cuda.plan import (
 from evonet.errors import DeviceMemoryError
 
 if TYPE_CHECKING:
-    from evonet.backends.base import Episodes, Mapping
+    from evonet.backends.base import Episodes
     from evonet.backends.cuda.device import Device, DeviceArray
     from evonet.backends.cuda.state import DeviceState
+    from evonet.definitions.backends import Mapping
     from evonet.schedule.schedule import Schedule
 
 

@@ -16,7 +16,8 @@ from evonet.backends.reference.loss import total_loss
 from evonet.schedule.cells import first_state
 
 if TYPE_CHECKING:
-    from evonet.backends.base import Episodes, Mapping
+    from evonet.backends.base import Episodes
+    from evonet.definitions.backends import Mapping
     from evonet.schedule.schedule import Schedule
 
 Array: TypeAlias = npt.NDArray[Any]
