@@ -13,9 +13,9 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from evonet.definitions.providers import GENOME_READERS, GENOME_WRITERS
 from evonet.errors import ShapeError
 from evonet.genes.arrays import ARRAYS, GeneArrays, Int64Array, RealArray, RealType, real_type
+from evonet.genes.build import GenomeLike, arrays_from_lists
 from evonet.genes.file import read_population, save_population
 from evonet.genes.genome import Genome
-from evonet.genes.lists import GenomeLike, arrays_from_lists
 from evonet.genes.random import random_arrays
 from evonet.genes.selection import join_genomes, select_genomes
 from evonet.genes.validation import check_population
