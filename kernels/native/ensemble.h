@@ -30,7 +30,7 @@ struct Ensemble {
   uint64_t* activations;     // [groups, max_nodes] a bit for each one in use
   int32_t* num_nodes;        // [lanes]
   int32_t* most_nodes;       // [groups]
-  int32_t* slot_row;         // [slots] row of each slot, while a network is loaded
+  int32_t* slot_row;         // [slots] row of each slot: inputs always, others while loading
   int kind, num_states, num_parameters;
   int64_t steps;
   T time_step;

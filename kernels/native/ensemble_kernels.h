@@ -50,6 +50,7 @@ class EnsembleGroups {
     for (int i = 0; i < kMostLanes; ++i) e_.num_nodes[i] = 0;
     for (int i = 0; i < kGroups; ++i) e_.most_nodes[i] = 0;
     for (int i = 0; i < W; ++i) e_.values[zero_row + i] = T(0);
+    for (int64_t i = 0; i < e_.num_inputs; ++i) e_.slot_row[i] = static_cast<int32_t>(i);
     for (int64_t i = 0; i < kGroups * e_.max_nodes * e_.num_parameters * W; ++i) e_.cell[i] = T(0);
   }
 
@@ -59,7 +60,6 @@ class EnsembleGroups {
     const auto count = static_cast<int32_t>(s.node_start[genome + 1] - first);
     const int32_t before = e_.num_nodes[lane];
     const auto inputs = static_cast<int32_t>(e_.num_inputs);
-    for (int32_t i = 0; i < inputs; ++i) e_.slot_row[i] = i;
     const int64_t first_state = s.first_state(genome), state = state_row(0, 0);
     for (int32_t k = 0; s.num_states > 0 && k < count; ++k) {  // links read no other states
       e_.slot_row[first_state + k] = static_cast<int32_t>(state + k);
