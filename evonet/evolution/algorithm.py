@@ -185,8 +185,10 @@ class Algorithm(ABC):
                 id=int(state.ids[top]),
             )
         told = replace(state, population=population, fitness=fitness, best=best)
+        if fitness is not scores.fitness:
+            scores = replace(scores, fitness=fitness)
         # One assignment, so that an interrupt leaves the generation either told or not.
-        self.state = self.told_state(told, replace(scores, fitness=fitness))
+        self.state = self.told_state(told, scores)
 
     def describe(self) -> Description:
         """Describes what this algorithm alone knows about the generation that was told."""
@@ -255,7 +257,7 @@ class Algorithm(ABC):
         """Adds what is not part of a checkpoint to a state that was read from one.
 
         Args:
-            state: The state as `unpack` gave it.
+            state: The state as `unpack` gave it; it may be changed.
         """
         return state
 
@@ -263,7 +265,7 @@ class Algorithm(ABC):
         """Adds what the algorithm concludes from an evaluation to a state that was told.
 
         Args:
-            state: The state with fitness and best genome.
+            state: The new state, with fitness and best genome; it may be changed.
             evaluation: What was told, checked.
         """
         return state

@@ -99,12 +99,10 @@ class NEAT(Algorithm):
     def continued_state(self, state: State) -> NeatState:
         """Judges the species, if the generation was told."""
         assert isinstance(state, NeatState)
-        if state.fitness is None:
-            return state
-        scores = self.sign * state.fitness
-        rules = self.config.stagnation
-        verdict = judge_species(state.species, scores, state.generation, rules)
-        return replace(state, verdict=verdict)
+        if state.fitness is not None:
+            scores, rules = self.sign * state.fitness, self.config.stagnation
+            state.verdict = judge_species(state.species, scores, state.generation, rules)
+        return state
 
     def told_state(self, state: State, evaluation: Evaluation) -> NeatState:
         """Judges the species."""
@@ -187,7 +185,7 @@ class NEAT(Algorithm):
         """Divides a generation into species.
 
         Args:
-            state: Its species are not yet those of its population.
+            state: A new state, which gets the species of its population.
             old: Species that may live on, by ascending key.
             old_genomes: The genome that stood for each of them.
         """
@@ -199,23 +197,19 @@ class NEAT(Algorithm):
         order = np.argsort(assignment, kind="stable")
         bounds = np.searchsorted(assignment[order], np.arange(len(chosen) + 1))
         species: list[Species] = []
-        next_species = state.next_species
         for i, representative in enumerate(chosen.tolist()):
             if representative < 0:
                 continue
             members = order[bounds[i] : bounds[i + 1]]
             if i < len(old):
-                species.append(replace(old[i], members=members, representative=representative))
+                species.append(old[i].with_members(members, representative))
             else:
-                founded = state.generation
-                species.append(Species(next_species, founded, founded, members, representative))
-                next_species += 1
-        return replace(
-            state,
-            species=species,
-            next_species=next_species,
-            threshold=self._adapted(state.threshold, len(species)),
-        )
+                now, key = state.generation, state.next_species
+                species.append(Species(key, now, now, members, representative))
+                state.next_species += 1
+        state.species = species
+        state.threshold = self._adapted(state.threshold, len(species))
+        return state
 
     def _adapted(self, threshold: float, num_species: int) -> float:
         rules = self.config.speciation

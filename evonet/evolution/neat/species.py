@@ -31,7 +31,7 @@ class ScoreHistory(Sequence[float]):
 
     def extended(self, score: float) -> ScoreHistory:
         """Returns a history with one more score."""
-        longer = ScoreHistory()
+        longer = ScoreHistory.__new__(ScoreHistory)
         longer._shared = self._shared
         if len(self._shared) > self._length:  # another history continues this one already
             longer._shared = self._shared[: self._length]
@@ -61,7 +61,7 @@ class ScoreHistory(Sequence[float]):
         return f"ScoreHistory({list(self)!r})"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, slots=True)
 class Species:
     """Genomes that are close to each other.
 
@@ -80,6 +80,30 @@ class Species:
     members: npt.NDArray[np.int64]
     representative: int
     score_history: ScoreHistory = field(default_factory=ScoreHistory)
+
+    def with_members(self, members: npt.NDArray[np.int64], representative: int) -> Species:
+        """Returns the species in its next generation."""
+        return Species(
+            self.key,
+            self.created,
+            self.last_improved,
+            members,
+            representative,
+            self.score_history,
+        )
+
+    def with_score(self, score: float, generation: int) -> Species:
+        """Returns the species with its score in a generation."""
+        history = self.score_history
+        improved = len(history) == 0 or score > history.best
+        return Species(
+            self.key,
+            self.created,
+            generation if improved else self.last_improved,
+            self.members,
+            self.representative,
+            history.extended(score),
+        )
 
     def __len__(self) -> int:
         return len(self.members)

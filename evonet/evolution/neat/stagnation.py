@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -37,7 +36,7 @@ def judge_species(
         config: When a species stagnates, and how many are spared.
     """
     score_of = SCORE_OF_SPECIES[config.species_fitness_func]
-    judged = [_with_score(s, score_of(scores[s.members]), generation) for s in species]
+    judged = [s.with_score(score_of(scores[s.members]), generation) for s in species]
     ranked = sorted(judged, key=lambda s: s.score_history[-1])
     survivors: list[Species] = []
     alive = len(ranked)
@@ -49,16 +48,6 @@ def judge_species(
         else:
             survivors.append(s)
     return Verdict(judged, survivors)
-
-
-def _with_score(species: Species, score: float, generation: int) -> Species:
-    history = species.score_history
-    improved = len(history) == 0 or score > history.best
-    return replace(
-        species,
-        last_improved=generation if improved else species.last_improved,
-        score_history=history.extended(score),
-    )
 
 
 def _median(values: Scores) -> float:
