@@ -28,9 +28,9 @@ class Network:
     Attributes:
         schedule: What is run.
         backend: Name of the backend that runs it.
-        genome_index: [P] int64, the position of each genome in the whole population. Whoever
-            splits a population names it, so that chance that depends on the genome is the same
-            for a part as for the whole.
+        genome_index: [P] int64, the position of each genome in the whole population. A part of a
+            population keeps these positions, so that chance that depends on the genome is the
+            same for a part as for the whole.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Brings functions of one's own to the compiled extension."""
+"""Defines custom functions in the compiled extension."""
 
 from __future__ import annotations
 

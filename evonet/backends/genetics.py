@@ -20,7 +20,7 @@ Indices = npt.NDArray[np.int64]
 
 
 class Engine(Protocol):
-    """What evolution asks of whoever touches genes."""
+    """What touches genes."""
 
     def first_generation(
         self,

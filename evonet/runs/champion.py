@@ -50,7 +50,7 @@ class Champion:
         id: Its number in the run, if that is known.
         seed: The seed of the run, if that is known.
         config_digest: Names the settings of the run, if they are known.
-        metadata: Whatever else was to be remembered.
+        metadata: Anything else that was noted, by name.
     """
 
     population: Population

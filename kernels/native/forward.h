@@ -384,7 +384,7 @@ void activate_rows(int id, T* v, int64_t count) {
   for (int64_t i = 0; i < count; i += kWidth) activate_row<T, kWidth>(id, v + i);
 }
 
-// An aggregation of one's own alone, for rows of any width that samples come in.
+// A custom aggregation, for rows of samples of any width.
 template <class T, int W = 64>
 void aggregate_program(const Program<T>& program, const T* values, const int32_t* source,
                        const T* weight, int64_t count, int width, T* out) {

@@ -88,9 +88,9 @@ def play_genome(
         state, reward, ended = reference_control.step(task, state, output)
         returns[playing] += reward
         steps[playing] += 1
-        going_on = ~(ended | (steps[playing] >= episodes.max_steps))
-        state, playing = state[:, going_on], playing[going_on]
-        remembered = remembered[:, :, going_on]
+        unfinished = ~(ended | (steps[playing] >= episodes.max_steps))
+        state, playing = state[:, unfinished], playing[unfinished]
+        remembered = remembered[:, :, unfinished]
 
 
 def take_steps(schedule: Schedule, x: Array, y: Array, state: Array) -> None:
