@@ -26,6 +26,7 @@ constexpr int kLeastBlocks = MEMORY ? 5 : sizeof(REAL) == 8 || GLOBAL_VALUES ? 8
 struct Assignment {
   int genome, first_sample;
   unsigned end_unit;
+  int first_state;  // slot; with MEMORY
 };
 
 using Row = Samples<REAL, VECTOR>;
@@ -84,7 +85,14 @@ extern "C" __global__ void __launch_bounds__(kMostThreads, kLeastBlocks)
     const int genome = team / num_tiles;
     const int first_sample = (team - genome * num_tiles) * (32 * VECTOR);
     const int b = first_sample + lane;
-    if (lane == 0) assignments[warp] = {genome, first_sample, unsigned(unit_start[genome + 1])};
+    if (lane == 0) assignments[warp] = {genome, first_sample, unsigned(unit_start[genome + 1]), 0};
+#if MEMORY
+    const long long first_node = node_start[genome];
+    const int num_nodes = int(node_start[genome + 1] - first_node);
+    if (lane == 0) {
+      assignments[warp].first_state = int(num_slots[genome]) - num_states * num_nodes;
+    }
+#endif
     __syncwarp();
 #if !MEMORY
     UnitReader<REAL> reader(units, unsigned(unit_start[genome]), &assignments[warp].end_unit,
@@ -106,10 +114,8 @@ extern "C" __global__ void __launch_bounds__(kMostThreads, kLeastBlocks)
 
 #if MEMORY
     const Memory<REAL> memory{kind, num_states, time_step, cell};
-    const long long first_node = node_start[genome];
-    const int num_nodes = int(node_start[genome + 1] - first_node);
     const Column<REAL, VECTOR> column{first_slot, -kRowBytes};
-    const int first_state = int(num_slots[genome]) - num_states * num_nodes;
+    const int& first_state = assignments[warp].first_state;
     EVONET_KEEP_LOOP
     for (int node = 0; node < num_nodes; ++node) {
       const Column<REAL, VECTOR> states = column.seen_from(first_state + node);
