@@ -17,22 +17,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Episodes:
-    """Which episodes of a control task to play.
+    """Which episodes of a control task to play."""
 
-    Attributes:
-        control: Name of the task, one of `evonet.definitions.controls.CONTROLS`.
-        count: E, episodes per genome.
-        max_steps: Steps after which an episode is cut.
-        seed: 0 to 2^64 - 1; with the episode's number it decides how an episode starts, for every
-            genome alike.
-        first: Number of the first episode.
-    """
-
-    control: str
-    count: int
-    max_steps: int
+    control: str  # name of the task, one of `evonet.definitions.controls.CONTROLS`
+    count: int  # E, episodes per genome
+    max_steps: int  # steps after which an episode is cut
+    # 0 to 2^64 - 1; with the episode's number it decides how an episode starts, for every genome
+    # alike.
     seed: int
-    first: int = 0
+    first: int = 0  # number of the first episode
 
 
 class Rollout(NamedTuple):

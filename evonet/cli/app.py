@@ -34,19 +34,12 @@ COMMANDS: Final = {
 
 
 class Exit(IntEnum):
-    """Exit codes.
+    """Exit codes."""
 
-    Attributes:
-        DONE: The command succeeded, whether or not the task was solved.
-        ERROR: A file, a setting, a task or the machine is at fault; one line names it.
-        USAGE: There is no such command or option.
-        INTERRUPTED: Ctrl-C; what was evolved is saved.
-    """
-
-    DONE = 0
-    ERROR = 1
-    USAGE = 2
-    INTERRUPTED = 130
+    DONE = 0  # the command succeeded, whether or not the task was solved
+    ERROR = 1  # a file, a setting, a task or the machine is at fault; one line names it
+    USAGE = 2  # there is no such command or option
+    INTERRUPTED = 130  # Ctrl-C; what was evolved is saved
 
 
 class LazyGroup(click.Group):
@@ -66,11 +59,7 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Finds the command that the arguments start with.
-
-        Raises:
-            click.UsageError: There is none of that name.
-        """
+        """Finds the command that the arguments start with."""
         if args[0] not in COMMANDS and not args[0].startswith("-"):
             hint = did_you_mean(args[0], COMMANDS)
             raise click.UsageError(f"{args[0]!r} is not a command. {hint}", ctx)
@@ -93,14 +82,7 @@ def app() -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs a command.
-
-    Args:
-        arguments: The arguments after the program's name; None for those of the process.
-
-    Returns:
-        The exit code, one of `Exit`.
-    """
+    """Runs a command with arguments, None for those of the process; returns the exit code."""
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning
         try:

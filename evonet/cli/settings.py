@@ -28,21 +28,13 @@ OPTIONS = {
 
 
 class RunSettings(NamedTuple):
-    """What a run starts with.
+    """What a run starts with."""
 
-    Attributes:
-        name: A short name for the run's folder.
-        source: The config's name in errors.
-        config: All settings.
-        task: What to evolve on.
-        scores_genomes: Whether the task is a fitness function for neat-python.
-    """
-
-    name: str
-    source: str
-    config: Config
-    task: Task
-    scores_genomes: bool = False
+    name: str  # a short name for the run's folder
+    source: str  # the config's name in errors
+    config: Config  # all settings
+    task: Task  # what to evolve on
+    scores_genomes: bool = False  # whether the task is a fitness function for neat-python
 
 
 def find_settings(
@@ -54,10 +46,6 @@ def find_settings(
         what: A config file, or the name of a task, with or without a config in configs/.
         changes: New values for the settings in OPTIONS; None leaves one as it is.
         config_path: The config file, if `what` is a task.
-
-    Raises:
-        EvonetError: There is no such task or config, or it has faults.
-        OSError: A file cannot be read.
     """
     path = Path(what)
     if what not in TASKS and path.is_dir() and RunFolder(path).config.is_file():
@@ -95,11 +83,7 @@ def find_settings(
 
 
 def _find_task_entries(config: Config, what: str, path: Path) -> dict[str, object]:
-    """Returns the entries of [task] for a task that was typed; a file.py:NAME is for neat-python.
-
-    Raises:
-        ConfigError: The config has a task already.
-    """
+    """Returns [task] for a task that was typed; a file.py:NAME is for neat-python."""
     if config.task.get("name") is not None:
         message = f"already has a task. Evolve on it: evonet evolve {shlex.quote(str(path))}"
         raise ConfigError(str(path), [ConfigFault("task", message)])
@@ -129,16 +113,7 @@ def _missing(file: str, folder: Path) -> ConfigFault:
 
 
 def change(config: Config, given: Mapping[str, object], source: str) -> Config:
-    """Applies what was typed to a config.
-
-    Args:
-        config: The config that was loaded.
-        given: New values by setting.
-        source: The config's name in errors.
-
-    Raises:
-        ConfigError: A value does not fit; names the option.
-    """
+    """Applies what was typed to a config; names the option of a value that does not fit."""
     try:
         return config.replace(given) if given else config
     except ConfigError as error:

@@ -34,12 +34,7 @@ FILLED_IN_BY_THE_TASK = ("num_inputs", "num_outputs")
 
 
 def write_template(path: Path, task: RegisteredTask) -> str:
-    """Writes a config for a task, with all settings explained.
-
-    Args:
-        path: The path of the file.
-        task: The task, whose options are set in [task].
-    """
+    """Writes a config for a task, with all settings explained."""
     own = _shipped(task.name)
     beginning = (
         f"# {path.stem}: evolve networks on {task.name}, {task.summary}.\n"

@@ -28,11 +28,7 @@ UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM
 
 
 class Watch:
-    """Accompanies a run from the first line to the last.
-
-    Attributes:
-        callbacks: What the run has to call.
-    """
+    """Accompanies a run, which has to call `callbacks`, from the first line to the last."""
 
     def __init__(
         self,
@@ -44,12 +40,8 @@ class Watch:
     ) -> None:
         """Prints nothing yet.
 
-        Args:
-            home: The run's folder.
-            name: What the run is called.
-            quiet: Whether to print nothing as long as all goes well.
-            profile: Whether to print at the end where the time went.
-            progress: Whether to show a progress bar.
+        Quiet runs print nothing as long as all goes well; `profile` prints at the end where the
+        time went.
         """
         self._home = home
         self._quiet = quiet
@@ -67,16 +59,8 @@ class Watch:
     def over(self, run: Callable[[], Result]) -> int:
         """Lets a run happen, then writes its report and prints how it ended.
 
-        Args:
-            run: Does it.
-
-        Returns:
-            What the process should end with.
-
-        Raises:
-            EvonetError: As the run raises it.
-            RunFolderError: The disk or the folder takes nothing more; names the fix.
-            OSError: As the run raises it otherwise.
+        Returns the exit code. If the disk or the folder takes nothing more, a `RunFolderError`
+        names the fix; all other errors are those of the run.
         """
         result: Result | None = None
         try:

@@ -32,17 +32,13 @@ from evonet.messages import printable
 
 
 class TableUse(NamedTuple):
-    """What a table is for.
+    """What a table is for."""
 
-    Attributes:
-        digest: Which of its settings the digest covers: none where they do not decide what
-            evolution does, or all, or those that are changed from their defaults. A table that
-            older versions do not have needs the last one, so that old digests stay valid.
-        algorithm: The algorithm that reads it; None for all of them.
-    """
-
+    # Which of its settings the digest covers: none where they do not decide what evolution does, or
+    # all, or those that are changed from their defaults. A table that older versions do not have
+    # needs the last one, so that old digests stay valid.
     digest: Literal["none", "all", "changed"]
-    algorithm: str | None
+    algorithm: str | None  # the algorithm that reads it; None for all of them
 
 
 def use(
@@ -109,11 +105,7 @@ class Config(Schema):
             self._complete(draft)
 
     def _complete(self, draft: Draft) -> None:
-        """Sets the tables that are no schemas, and checks what no two settings can decide.
-
-        Raises:
-            ConfigError: As `dynamics` raises it.
-        """
+        """Sets the tables that are no schemas, and checks what no two settings can decide."""
         object.__setattr__(self, "task", draft.task)
         object.__setattr__(self, "functions", complete_functions(draft.functions, self.genome))
         self.dynamics  # noqa: B018 - raises

@@ -23,27 +23,19 @@ RESERVED: Final = (
 
 @dataclass
 class Draft:
-    """A config in the making.
+    """A config in the making."""
 
-    Attributes:
-        values: The values that were found, by the flat names of their settings.
-        unreadable: Settings that have no value because of a fault, so no default either.
-        task: The [task] table.
-        functions: The [functions] table.
-        faults: Everything that is wrong so far.
-        ignored: What was ignored, for a warning.
-        spelling: How the file spells the names of settings, where it differs.
-        lines: The line of every key in the file.
-    """
-
+    # The values that were found, by the flat names of their settings.
     values: dict[str, object] = field(default_factory=dict)
+    # Settings that have no value because of a fault, so no default either.
     unreadable: set[str] = field(default_factory=set)
-    task: FrozenTable = field(default_factory=FrozenTable)
-    functions: dict[str, dict[str, str]] = field(default_factory=dict)
-    faults: list[ConfigFault] = field(default_factory=list)
-    ignored: list[str] = field(default_factory=list)
+    task: FrozenTable = field(default_factory=FrozenTable)  # the [task] table
+    functions: dict[str, dict[str, str]] = field(default_factory=dict)  # the [functions] table
+    faults: list[ConfigFault] = field(default_factory=list)  # everything that is wrong so far
+    ignored: list[str] = field(default_factory=list)  # what was ignored, for a warning
+    # How the file spells the names of settings, where it differs.
     spelling: Mapping[str, str] = field(default_factory=dict)
-    lines: Mapping[str, int] = field(default_factory=dict)
+    lines: Mapping[str, int] = field(default_factory=dict)  # the line of every key in the file
 
     def spell(self, setting: str) -> str:
         """Names a setting as the file does."""
@@ -54,13 +46,7 @@ class Draft:
         self.faults.append(ConfigFault(key, f"{key} {message}".strip(), line))
 
     def hint(self, key: str, allowed: Sequence[str], elsewhere: Sequence[str] = ()) -> str:
-        """Suggests what an unknown key may have meant.
-
-        Args:
-            key: What was found.
-            allowed: What it could have been.
-            elsewhere: Settings of that very name in other tables.
-        """
+        """Suggests an allowed key for an unknown one, or one of that very name `elsewhere`."""
         if len(self.faults) + len(self.ignored) >= MOST_HINTS:
             return ""
         return f'Did you mean "{elsewhere[0]}"?' if elsewhere else did_you_mean(key, allowed)
@@ -79,13 +65,7 @@ class Draft:
 def draft_tables(
     tables: Mapping[str, object], known: Mapping[str, Setting], draft: Draft | None = None
 ) -> Draft:
-    """Sorts the entries of tables into settings, the task, functions and faults.
-
-    Args:
-        tables: The tables by name.
-        known: All settings by flat name.
-        draft: The draft to add to.
-    """
+    """Sorts the entries of tables into settings, the task, functions and faults."""
     draft = draft or Draft()
     titles = ["task", "functions", *dict.fromkeys(key.partition(".")[0] for key in known)]
     for title, table in tables.items():

@@ -21,16 +21,7 @@ _INI_SECTION = re.compile(r"^[ \t]*\[(NEAT|Default[A-Z]\w*)\]", re.MULTILINE)
 
 
 def read_text(path: str | os.PathLike[str], source: str) -> str:
-    """Reads a file as UTF-8, with or without a byte-order mark.
-
-    Args:
-        path: The file.
-        source: Its name in errors.
-
-    Raises:
-        ConfigError: It is a folder, or not text, or too long.
-        OSError: It cannot be read.
-    """
+    """Reads a file, called `source` in errors, as UTF-8 with or without a byte-order mark."""
     if Path(path).is_dir():
         raise _unfit(source, "This is a folder. Expected a config file.")
     with Path(path).open("rb") as file:
@@ -54,17 +45,7 @@ def read_text(path: str | os.PathLike[str], source: str) -> str:
 def find_format(
     path: str | os.PathLike[str], text: str, tables: Iterable[str], source: str
 ) -> Format:
-    """Finds a file's format by its ending, or else by the sections that it has.
-
-    Args:
-        path: The file.
-        text: Its text.
-        tables: The tables that a TOML file may have.
-        source: Its name in errors.
-
-    Raises:
-        ConfigError: The ending and the sections contradict each other.
-    """
+    """Finds a file's format by its ending, or else by the sections that it has."""
     ini = set(_INI_SECTION.findall(text))
     toml = re.search(rf"^[ \t]*\[({'|'.join(tables)})[\].]", text, re.MULTILINE)
     form = SUFFIXES.get(Path(path).suffix.lower(), "ini" if ini and not toml else "toml")

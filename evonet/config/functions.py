@@ -73,15 +73,7 @@ def _in_one_line(error: ExpressionError | OptionError, key: str, text: str) -> s
 
 
 def complete_functions(texts: Texts, genome: GenomeTable) -> FrozenTable:
-    """Adds the custom functions that genes name and the table does not define.
-
-    Args:
-        texts: The functions that the table defines.
-        genome: The functions that genes may have.
-
-    Returns:
-        All functions by kind and name, in alphabetical order.
-    """
+    """Adds the custom functions that genes name and the table does not define."""
     found = {title: dict(texts.get(title, {})) for title in OWN}
     for title, gene in (("activations", genome.activation), ("aggregations", genome.aggregation)):
         functions = OWN[title]

@@ -26,12 +26,7 @@ _KEY = re.compile(r"([^\s:=#;][^:=]*?)\s*[:=]")
 
 
 def draft_ini(text: str, known: Mapping[str, Setting]) -> Draft:
-    """Reads the text of a neat-python file.
-
-    Args:
-        text: The file.
-        known: All settings by flat name.
-    """
+    """Reads the text of a neat-python file, given all settings by flat name."""
     places = {setting: place for setting in known if (place := find_place(setting))}
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     draft = Draft(

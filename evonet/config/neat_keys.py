@@ -55,26 +55,17 @@ DEFAULTS: Final[dict[str, object]] = {
 
 
 class Place(NamedTuple):
-    """The place of a setting in a file.
+    """The place of a setting in a file."""
 
-    Attributes:
-        section: The name in brackets.
-        key: The name before the equals sign.
-    """
-
-    section: str
-    key: str
+    section: str  # the name in brackets
+    key: str  # the name before the equals sign
 
     def __str__(self) -> str:
         return f"[{self.section}] {self.key}"
 
 
 def find_place(setting: str) -> Place | None:
-    """Finds the place of a setting in a file; None for tables that only evonet has.
-
-    Args:
-        setting: Its flat name, such as "neat.pop_size".
-    """
+    """Finds the place of a setting in a file; None for tables that only evonet has."""
     if setting in RENAMED:
         return Place(*RENAMED[setting])
     table, _, key = setting.partition(".")

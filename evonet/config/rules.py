@@ -34,19 +34,11 @@ class Rule(Generic[T]):
     """Accepts or refuses the value of one setting."""
 
     def parse(self, text: str) -> object:
-        """Turns the text of an INI file into a value for `check`.
-
-        Raises:
-            RefusedError: The text does not spell a value of this kind.
-        """
+        """Turns the text of an INI file into a value for `check`."""
         return text
 
     def check(self, value: object) -> T:
-        """Returns the value in its one canonical form.
-
-        Raises:
-            RefusedError: The value has the wrong type or is out of range.
-        """
+        """Returns the value in its one canonical form."""
         raise NotImplementedError
 
 
@@ -75,13 +67,7 @@ class Whole(Rule[int]):
 
 
 class Real(Rule[float]):
-    """A finite number.
-
-    Args:
-        least: The smallest that is allowed.
-        most: The largest that is allowed.
-        above: Only larger numbers are allowed.
-    """
+    """A finite number from `least` to `most`, or above `above`."""
 
     def __init__(
         self, least: float | None = None, most: float | None = None, *, above: float | None = None
@@ -160,11 +146,7 @@ class OneOfOrImport(OneOf):
 
 
 class Spelled(Rule[Any]):
-    """A value that has several spellings, in upper or lower case.
-
-    Args:
-        values: The meaning of every spelling; each meaning is also a spelling of itself.
-    """
+    """A value that has several spellings, in upper or lower case, given all their meanings."""
 
     def __init__(self, values: Mapping[str, T]) -> None:
         self.values = values
@@ -179,12 +161,7 @@ class Spelled(Rule[Any]):
 
 
 class Or(Rule[Any]):
-    """Special words, besides what another rule accepts.
-
-    Args:
-        rule: The other rule.
-        words: The value of each word. A value of None is left out of files.
-    """
+    """Special words and their values, besides what another rule accepts; None is not in files."""
 
     def __init__(self, rule: Rule[Any], words: Mapping[str, str | None]) -> None:
         self.rule = rule
@@ -227,11 +204,7 @@ NOT_NEGATIVE: Final = Real(0.0)
 
 
 class FunctionNames(Rule[tuple[str, ...]]):
-    """Names of registered functions, at least one; a repeated name is picked more often.
-
-    Args:
-        known: All registered names.
-    """
+    """Names of registered functions, at least one; a repeated name is picked more often."""
 
     def __init__(self, known: Iterable[str]) -> None:
         self.known = known
@@ -257,11 +230,7 @@ class FunctionNames(Rule[tuple[str, ...]]):
 
 
 class FunctionName(Rule[str]):
-    """The name of a registered function, or "random" for any of the options.
-
-    Args:
-        known: All registered names.
-    """
+    """The name of a registered function, or "random" for any of the options."""
 
     def __init__(self, known: Iterable[str]) -> None:
         self.known = known
@@ -291,19 +260,12 @@ class InitType(Rule[Literal["gaussian", "uniform"]]):
 
 
 class Conflict(NamedTuple):
-    """Two settings that may be impossible together though each is fine alone.
+    """Two settings that may be impossible together though each is fine alone."""
 
-    Attributes:
-        key: The setting to blame.
-        other: The setting that it conflicts with.
-        clash: Whether their values conflict.
-        message: What the first must do with respect to the second, such as "must not exceed".
-    """
-
-    key: str
-    other: str
-    clash: Callable[[Any, Any], bool]
-    message: str
+    key: str  # the setting to blame
+    other: str  # the setting that it conflicts with
+    clash: Callable[[Any, Any], bool]  # whether their values conflict
+    message: str  # what the first must do with respect to the second, such as "must not exceed"
 
 
 def at_most(key: str, other: str) -> Conflict:

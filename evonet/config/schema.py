@@ -21,39 +21,25 @@ S = TypeVar("S", bound="Schema")
 
 
 def setting(rule: Rule[Any], default: T) -> T:
-    """Declares a field that is a setting.
-
-    Args:
-        rule: What it may be.
-        default: Its value where a TOML file does not set it.
-    """
+    """Declares a field that is a setting, with its value where a TOML file does not set it."""
     return dataclasses.field(default=default, metadata={"rule": rule})
 
 
 class Setting(NamedTuple):
-    """One setting of a schema, seen from outside.
+    """One setting of a schema, seen from outside."""
 
-    Attributes:
-        path: The attributes that lead to it.
-        rule: What it may be.
-        default: Its value where a TOML file does not set it.
-    """
-
-    path: tuple[str, ...]
-    rule: Rule[Any]
-    default: object
+    path: tuple[str, ...]  # the attributes that lead to it
+    rule: Rule[Any]  # what it may be
+    default: object  # its value where a TOML file does not set it
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Schema:
-    """A group of settings that checks itself whenever it is made.
+    """A group of settings that checks itself whenever it is made."""
 
-    Attributes:
-        joint: The text between the name of an inner schema and that of its setting.
-        conflicts: What is impossible among the settings of this schema.
-    """
-
+    # The text between the name of an inner schema and that of its setting.
     joint: ClassVar[str] = "_"
+    # What is impossible among the settings of this schema.
     conflicts: ClassVar[tuple[Conflict, ...]] = ()
 
     def __post_init__(self) -> None:
@@ -124,13 +110,8 @@ def check(
 ) -> tuple[dict[str, object], list[ConfigFault]]:
     """Checks values by the rules of their settings, then all conflicts among the good ones.
 
-    Args:
-        schema: The schema that the values are for.
-        values: Values by flat name; all must be settings of the schema, none need be there.
-        spell: Turns a flat name into the name that messages use.
-
-    Returns:
-        The good values in canonical form, and the faults of all others.
+    `spell` turns a flat name into the name that messages use. Returns the good values in canonical
+    form, and the faults of all others.
     """
     good: dict[str, object] = {}
     faults: list[ConfigFault] = []
@@ -151,12 +132,7 @@ def _fault(key: str, found: object, message: str) -> ConfigFault:
 
 
 def build(schema: type[S], values: Mapping[str, object]) -> S:
-    """Makes a schema of the values that `check` returned, without checking them again.
-
-    Args:
-        schema: The schema.
-        values: The canonical values of all its settings by flat name.
-    """
+    """Makes a schema of all values that `check` returned, without checking them again."""
     made = object.__new__(schema)
     for field in dataclasses.fields(schema):
         value = values.get(field.name, field.default)

@@ -14,11 +14,7 @@ MOST_LEVELS: Final = 16
 
 
 class FrozenTable(Mapping[str, object]):
-    """A read-only mapping whose tables and lists are read-only too.
-
-    Args:
-        values: Its entries. Use `freeze` for values that have not been checked.
-    """
+    """A read-only mapping of what `freeze` returned: its tables and lists are read-only too."""
 
     __slots__ = ("_values",)
 
@@ -42,16 +38,9 @@ class FrozenTable(Mapping[str, object]):
 
 
 def freeze(value: object, key: str, faults: list[ConfigFault], level: int = 0) -> object:
-    """Copies what TOML can express into read-only form.
+    """Copies what TOML can express into read-only form: tuples and `FrozenTable`.
 
-    Args:
-        value: A string, number, boolean, list or mapping.
-        key: Its name in messages.
-        faults: Gets a fault for everything that TOML cannot express.
-        level: The number of tables and lists around it.
-
-    Returns:
-        Lists as tuples, mappings as `FrozenTable`.
+    Everything that TOML cannot express is a fault; `level` tables and lists are around the value.
     """
     if level > MOST_LEVELS:
         problem = f"is nested too deeply. Allowed: {MOST_LEVELS} levels"

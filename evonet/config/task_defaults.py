@@ -38,11 +38,6 @@ def task_defaults(
 
     A setting that can conflict with one that was given has its general default instead, so that a
     file with other functions has no fault about a function that it does not name.
-
-    Args:
-        task: The name of the task, or what else [task] has as a name.
-        given: The settings that the config gives.
-        conflicts: All conflicts among settings.
     """
     own = TASK_DEFAULTS.get(task, {}) if isinstance(task, str) else {}
     taken = set(given)

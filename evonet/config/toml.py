@@ -30,17 +30,11 @@ _ESCAPES = {"\t": r"\t", "\n": r"\n", "\r": r"\r", '"': r"\"", "\\": r"\\"}
 
 
 class Document(NamedTuple):
-    """What a TOML text says.
+    """What a TOML text says."""
 
-    Attributes:
-        tables: All but the faulty lines; None if the rest cannot be read.
-        faults: The faulty lines.
-        lines: The line of every key and table.
-    """
-
-    tables: dict[str, Any] | None
-    faults: list[ConfigFault]
-    lines: dict[str, int]
+    tables: dict[str, Any] | None  # all but the faulty lines; None if the rest cannot be read
+    faults: list[ConfigFault]  # the faulty lines
+    lines: dict[str, int]  # the line of every key and table
 
 
 def parse(text: str) -> Document:
@@ -91,11 +85,7 @@ def _line_numbers(lines: Sequence[str], keys: Sequence[str]) -> dict[str, int]:
 
 
 def write(tables: Mapping[str, Mapping[str, object]]) -> str:
-    """Writes tables of plain values as TOML, always in the same way.
-
-    Args:
-        tables: The tables by name; inner mappings become inline tables.
-    """
+    """Writes tables of plain values as TOML, always in the same way; inner ones are inline."""
     parts = []
     for title, table in tables.items():
         entries = (f"{_key(key)} = {_value(value)}\n" for key, value in table.items())

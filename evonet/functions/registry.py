@@ -40,20 +40,12 @@ LOSS_IDS: dict[str, int] = {f.name: i for i, f in enumerate(LOSSES)}
 
 
 def activation_id(name: str) -> int:
-    """Looks up an activation by name.
-
-    Raises:
-        UnknownFunctionError: No function has that name.
-    """
+    """Looks up an activation by name, or raises an `UnknownFunctionError`."""
     return _lookup(name, ACTIVATION_IDS, "activation")
 
 
 def aggregation_id(name: str) -> int:
-    """Looks up an aggregation by name.
-
-    Raises:
-        UnknownFunctionError: No function has that name.
-    """
+    """Looks up an aggregation by name, or raises an `UnknownFunctionError`."""
     return _lookup(name, AGGREGATION_IDS, "aggregation")
 
 
@@ -75,19 +67,13 @@ def register_activation(name: str, definition: Definition) -> None:
 
 
 def register_aggregation(name: str, definition: Definition) -> None:
-    """Adds a custom aggregation.
+    """Adds a custom aggregation, as `register_activation` adds an activation.
 
         evonet.register_aggregation("norm", "sqrt(sum(x * x))")
 
-    Args:
-        name: The name that genes and configs use.
-        definition: An expression of sums, products, means, largest and smallest values over all
-            links, where x is weight times value, and of their count; or a Python function that
-            takes all x. A node without links is 0.
-
-    Raises:
-        ExpressionError: It cannot be translated; the message points at the character.
-        OptionError: The name is not allowed or already stands for something else.
+    The definition is an expression of sums, products, means, largest and smallest values over all
+    links, where x is weight times value, and of their count; or a Python function that takes all x.
+    A node without links is 0.
     """
     AGGREGATION_TABLE.register(name, definition)
 
@@ -104,26 +90,13 @@ def unregister_activation(name: str) -> None:
 
 
 def unregister_aggregation(name: str) -> None:
-    """Removes the name of a custom aggregation; see `unregister_activation`.
-
-    Raises:
-        OptionError: No custom aggregation has that name.
-    """
+    """Removes the name of a custom aggregation; see `unregister_activation`."""
     AGGREGATION_TABLE.unregister(name)
 
 
 @contextmanager
 def adopted(texts: Texts, where: str = "") -> Iterator[None]:
-    """Registers a file's custom functions, and removes them again if reading the file fails.
-
-    Args:
-        texts: The functions.
-        where: The start of error messages.
-
-    Raises:
-        ExpressionError: An expression is not allowed.
-        OptionError: A name is not allowed or already stands for something else.
-    """
+    """Registers a file's custom functions, and removes them again if reading the file fails."""
     new: list[tuple[Functions, str]] = []
     try:
         for title, functions in OWN.items():

@@ -25,26 +25,18 @@ WORDS: Final = ("random", "none")  # these mean something else in a config
 
 
 class Function(NamedTuple):
-    """One registered function.
+    """One registered function."""
 
-    Attributes:
-        name: The name that neat-python and config files use.
-        formula: What it computes, for people.
-        expression: What it computes, for backends; None for a built-in one.
-    """
-
-    name: str
-    formula: str
-    expression: Expression | None = None
+    name: str  # the name that neat-python and config files use
+    formula: str  # what it computes, for people
+    expression: Expression | None = None  # what it computes, for backends; None for a built-in one
 
 
 class Functions(Sequence[Function]):
     """All functions of one kind, by id; new ones are appended.
 
-    Attributes:
-        kind: What the functions are.
-        num_builtin: The first id of a custom function.
-        ids: The ids of all names, a view that follows changes.
+    Custom functions start at the id `num_builtin`; `ids` is a view of all names that follows
+    changes.
     """
 
     def __init__(self, kind: FunctionKind, builtin: Iterable[Function]) -> None:
@@ -66,16 +58,7 @@ class Functions(Sequence[Function]):
         return self._all[at]
 
     def register(self, name: str, definition: Definition, where: str | None = None) -> bool:
-        """Gives a name to a formula; see `register_activation`.
-
-        Args:
-            name: The name.
-            definition: The formula.
-            where: The start of error messages; None for the call that users write.
-
-        Returns:
-            Whether the name is new.
-        """
+        """Gives a name to a formula, as `register_activation` does; False if it has it already."""
         where = where or f'register_{self.kind}("{str(name)[:40]}", ...)'
         if not isinstance(name, str) or not NAME.fullmatch(name) or name in WORDS:
             raise OptionError(
@@ -105,11 +88,7 @@ class Functions(Sequence[Function]):
             del self._ids[name]
 
     def own(self, ids: Iterable[int]) -> dict[str, str]:
-        """The custom functions among some ids: expressions by name, sorted by name.
-
-        Raises:
-            OptionError: Two of them have the same name, so a file could not distinguish them.
-        """
+        """The custom functions among some ids: expressions by name, sorted by name."""
         found: dict[str, str] = {}
         for i in sorted({int(i) for i in ids if i >= self.num_builtin}):
             name, text, _ = self._all[i]
@@ -122,11 +101,7 @@ class Functions(Sequence[Function]):
         return dict(sorted(found.items()))
 
     def id_of(self, name: str, text: str) -> int:
-        """The id under which a name was registered for an expression, even if it was removed since.
-
-        Raises:
-            UnknownFunctionError: No such function was registered.
-        """
+        """The id of a name and its expression, even if the name was removed since."""
         for i, function in enumerate(self._all):
             if i >= self.num_builtin and function[:2] == (name, text):
                 return i

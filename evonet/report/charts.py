@@ -22,53 +22,32 @@ HUES: Final = 12
 
 @dataclass(frozen=True)
 class Line:
-    """One line of a chart.
+    """One line of a chart."""
 
-    Attributes:
-        name: Its name in the legend.
-        values: [K], one for each generation shown.
-        hue: A class of the style sheet.
-        dashed: Whether it is drawn dashed and thin.
-    """
-
-    name: str
-    values: Floats
-    hue: str
-    dashed: bool = False
+    name: str  # its name in the legend
+    values: Floats  # [K], one for each generation shown
+    hue: str  # a class of the style sheet
+    dashed: bool = False  # whether it is drawn dashed and thin
 
 
 @dataclass(frozen=True)
 class Band:
-    """A range behind the lines.
+    """A range behind the lines."""
 
-    Attributes:
-        name: Its name in the legend.
-        low: [K] lower ends.
-        high: [K] upper ends.
-        hue: A class of the style sheet.
-    """
-
-    name: str
-    low: Floats
-    high: Floats
-    hue: str
+    name: str  # its name in the legend
+    low: Floats  # [K] lower ends
+    high: Floats  # [K] upper ends
+    hue: str  # a class of the style sheet
 
 
 @dataclass(frozen=True)
 class Frame:
-    """The axes of a chart.
+    """The axes of a chart."""
 
-    Attributes:
-        x: The scale of generations.
-        y: The scale of values, or of their logarithms.
-        width: The width of the drawing.
-        log: Whether the y axis is logarithmic.
-    """
-
-    x: Scale
-    y: Scale
-    width: int
-    log: bool = False
+    x: Scale  # the scale of generations
+    y: Scale  # the scale of values, or of their logarithms
+    width: int  # the width of the drawing
+    log: bool = False  # whether the y axis is logarithmic
 
     @classmethod
     def around(cls, x: Floats, low: float, high: float, width: int, log: bool = False) -> Frame:
@@ -192,16 +171,10 @@ def _rule(frame: Frame, value: float, words: str) -> list[str]:
 def area_chart(
     title: str, x: Floats, layers: Sequence[Line], *, width: int = 560, legend: bool = True
 ) -> str:
-    """Draws layers stacked over generations, the first at the bottom.
+    """Draws layers stacked over generations x [K], the first at the bottom.
 
-    A few points far above all others are cut off, so that the others can be seen.
-
-    Args:
-        title: The heading of the chart.
-        x: [K] generations.
-        layers: The layers, whose values add up.
-        width: The width of the drawing.
-        legend: Whether to name layers in a legend; otherwise thick ones are labelled.
+    A few points far above all others are cut off, so that the others can be seen. Layers are named
+    in a legend, or else labelled where they are thick.
     """
     stack = np.cumsum([layer.values for layer in layers], axis=0)
     most = min(float(stack[-1].max()), 3.0 * float(np.quantile(stack[-1], 0.95)))

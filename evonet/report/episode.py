@@ -25,24 +25,15 @@ MOST_STEPS: Final = 1000
 
 @dataclass(frozen=True)
 class Episode:
-    """A recorded episode.
+    """A recorded episode."""
 
-    Attributes:
-        control: The name of the task.
-        states: [T + 1, S] the task's state before each step, and at the end.
-        values: [T, I + N] values of inputs and nodes at each step, in the order of `lay_out`'s
-            spots.
-        outputs: [T, O] the network's outputs.
-        total: The sum of rewards.
-        ended: Whether the task ended it; otherwise the step limit did.
-    """
-
-    control: str
-    states: Floats
+    control: str  # the name of the task
+    states: Floats  # [T + 1, S] the task's state before each step, and at the end
+    # [T, I + N] values of inputs and nodes at each step, in the order of `lay_out`'s spots.
     values: Floats
-    outputs: Floats
-    total: float
-    ended: bool
+    outputs: Floats  # [T, O] the network's outputs
+    total: float  # the sum of rewards
+    ended: bool  # whether the task ended it; otherwise the step limit did
 
     def __len__(self) -> int:
         return len(self.outputs)
@@ -68,15 +59,7 @@ def record_episode(
 ) -> Episode:
     """Lets one genome play episode 0 of a seed, with the bits of the fused rollout.
 
-    Args:
-        population: One genome.
-        control: The task, one of `evonet.definitions.controls.CONTROLS`.
-        seed: The generation's seed, as `task_seed` returns it.
-        max_steps: The step limit; None for the task's own. MOST_STEPS is a limit in any case.
-        dynamics: How the network works over time.
-
-    Raises:
-        OptionError: There is no such task.
+    It ends after `max_steps` (None for the task's limit) or MOST_STEPS at the latest.
     """
     limit = find_control(control).max_steps if max_steps is None else max_steps
     schedule = drawn_schedule(population, dynamics)

@@ -22,25 +22,14 @@ MOST_CHANGES: Final = 6
 
 
 class Change(NamedTuple):
-    """A difference between two genomes.
+    """A difference between two genomes."""
 
-    Attributes:
-        kind: "added", "removed" or "changed".
-        words: A description for people.
-    """
-
-    kind: str
-    words: str
+    kind: str  # "added", "removed" or "changed"
+    words: str  # a description for people
 
 
 def changes(before: Improvement, after: Improvement, names: Mapping[int, str]) -> list[Change]:
-    """Compares two genomes gene by gene.
-
-    Args:
-        before: One genome.
-        after: Another of the same run, so that equal keys are equal nodes.
-        names: Names of inputs and outputs, by key.
-    """
+    """Compares two genomes of a run gene by gene; `names` are those of inputs and outputs."""
 
     def name(key: int) -> str:
         return names.get(key, f"node {key}")
@@ -89,13 +78,7 @@ def _moved(moved: Sequence[tuple[float, str]]) -> Iterator[Change]:
 
 
 def draw_family(line: Sequence[Improvement], names: Mapping[int, str], champion: Champion) -> str:
-    """Lists the improvements, the champion last.
-
-    Args:
-        line: The improvements, in the order in which they were found.
-        names: Names of inputs and outputs, by key.
-        champion: The last of them.
-    """
+    """Lists the improvements in the order in which they were found, the champion last."""
     shown = _most_telling(line)
     decimals = _decimals([genome.fitness for genome in line])
     rows = []

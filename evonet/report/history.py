@@ -25,15 +25,12 @@ PHASES: Final = ("ask", "compile", "evaluate", "tell")
 
 @dataclass(frozen=True)
 class History:
-    """A run, generation by generation.
+    """A run, generation by generation."""
 
-    Attributes:
-        columns: [G] each, named as in `GenerationRecord`; phases are named like "seconds.ask",
-            and "solved" is 0 or 1.
-        species: [G] the size of each species by its key; empty for algorithms without species.
-    """
-
+    # [G] each, named as in `GenerationRecord`; phases are named like "seconds.ask", and "solved" is
+    # 0 or 1.
     columns: dict[str, Floats]
+    # [G] the size of each species by its key; empty for algorithms without species.
     species: list[dict[int, int]]
 
     def __len__(self) -> int:
@@ -111,12 +108,7 @@ _NUMBERS: Final = (
 
 
 def read_history(path: str | os.PathLike[str]) -> History:
-    """Reads metrics.jsonl, except for an incomplete last line.
-
-    Raises:
-        FileFormatError: A line is not about a generation.
-        OSError: There is no such file, or it cannot be read.
-    """
+    """Reads metrics.jsonl, except for an incomplete last line."""
     rows: list[list[float]] = []
     species: list[dict[int, int]] = []
     with open(path, "rb") as file:

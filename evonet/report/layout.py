@@ -22,58 +22,35 @@ MOST_BENT_LINKS: Final = 150
 
 
 class Spot(NamedTuple):
-    """A node that is drawn.
+    """A node that is drawn."""
 
-    Attributes:
-        key: -1..-I for inputs, otherwise the node's key.
-        slot: Its index among the values of a schedule.
-        level: Its level; 0 for inputs.
-        row: Its place in the column, from 0 at the top to 1 at the bottom.
-        formula: What it computes, for people.
-    """
-
-    key: int
-    slot: int
-    level: int
-    row: float
-    formula: str
+    key: int  # -1..-I for inputs, otherwise the node's key
+    slot: int  # its index among the values of a schedule
+    level: int  # its level; 0 for inputs
+    row: float  # its place in the column, from 0 at the top to 1 at the bottom
+    formula: str  # what it computes, for people
 
 
 class Link(NamedTuple):
-    """A connection that is drawn.
+    """A connection that is drawn."""
 
-    Attributes:
-        source: Index of the spot where it starts.
-        target: Index of the spot where it ends.
-        weight: The connection's weight.
-        bends: The rows at which it passes the levels between, so that it avoids their nodes.
-        later: Whether it carries its source's value of the step before.
-    """
-
-    source: int
-    target: int
-    weight: float
+    source: int  # index of the spot where it starts
+    target: int  # index of the spot where it ends
+    weight: float  # the connection's weight
+    # The rows at which it passes the levels between, so that it avoids their nodes.
     bends: tuple[float, ...] = ()
-    later: bool = False
+    later: bool = False  # whether it carries its source's value of the step before
 
 
 @dataclass(frozen=True)
 class Layout:
-    """One network on a unit square.
+    """One network on a unit square."""
 
-    Attributes:
-        spots: Inputs first, then live nodes by level.
-        links: The links between live nodes.
-        depth: The number of levels besides the inputs.
-        tallest: The number of nodes in the tallest column.
-        num_outputs: O.
-    """
-
-    spots: list[Spot]
-    links: list[Link]
-    depth: int
-    tallest: int
-    num_outputs: int
+    spots: list[Spot]  # inputs first, then live nodes by level
+    links: list[Link]  # the links between live nodes
+    depth: int  # the number of levels besides the inputs
+    tallest: int  # the number of nodes in the tallest column
+    num_outputs: int  # O
 
 
 def lay_out(population: Population, dynamics: Dynamics = FEEDFORWARD) -> Layout:
@@ -81,13 +58,6 @@ def lay_out(population: Population, dynamics: Dynamics = FEEDFORWARD) -> Layout:
 
     Networks with memory are placed as if only links that close a cycle waited for the next step;
     otherwise all nodes would share a single column.
-
-    Args:
-        population: One genome.
-        dynamics: How its network works over time.
-
-    Raises:
-        CyclicGenomeError: It has a cycle and no memory.
     """
     schedule = drawn_schedule(population, dynamics)
     all_later = dynamics.has_memory and dynamics.propagation == "next-step"

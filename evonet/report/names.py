@@ -9,15 +9,10 @@ from evonet.runs.champion_notes import read_names
 
 
 class PinNames(NamedTuple):
-    """The names of a task's inputs and outputs.
+    """The names of a task's inputs and outputs."""
 
-    Attributes:
-        inputs: The names of inputs, in order.
-        outputs: The names of outputs, in order.
-    """
-
-    inputs: tuple[str, ...]
-    outputs: tuple[str, ...]
+    inputs: tuple[str, ...]  # the names of inputs, in order
+    outputs: tuple[str, ...]  # the names of outputs, in order
 
 
 _CART = ("cart", "cart speed")
@@ -47,11 +42,7 @@ def pin_names(
 ) -> dict[int, str]:
     """Names inputs -1..-I and outputs 0..O-1 by key.
 
-    Args:
-        task: The name of the task; anything else counts as unknown.
-        num_inputs: I.
-        num_outputs: O.
-        notes: The champion's metadata, which may hold names that the task provided.
+    `notes` is the champion's metadata, which may hold names that the task provided.
     """
     names = PINS.get(task) if isinstance(task, str) else None
     if names is None or (len(names.inputs), len(names.outputs)) != (num_inputs, num_outputs):

@@ -13,21 +13,13 @@ MOST_LINKS: Final = 1500
 
 
 class _Canvas(NamedTuple):
-    """Maps levels and rows to places.
+    """Maps levels and rows to places."""
 
-    Attributes:
-        left: The x of the inputs.
-        top: The y of row 0.
-        across: The distance from the inputs to the last level.
-        down: The distance from row 0 to row 1.
-        depth: The number of levels besides the inputs.
-    """
-
-    left: float
-    top: float
-    across: float
-    down: float
-    depth: int
+    left: float  # the x of the inputs
+    top: float  # the y of row 0
+    across: float  # the distance from the inputs to the last level
+    down: float  # the distance from row 0 to row 1
+    depth: int  # the number of levels besides the inputs
 
     def at(self, level: int, row: float) -> tuple[float, float]:
         return self.left + self.across * level / max(1, self.depth), self.top + self.down * row
@@ -62,13 +54,7 @@ class _Canvas(NamedTuple):
 
 
 def draw_network(layout: Layout, names: Mapping[int, str], *, standalone: bool = False) -> str:
-    """Draws a network with its names and weights.
-
-    Args:
-        layout: Where nodes are.
-        names: Names of inputs and outputs, by key.
-        standalone: Whether the SVG is a separate file and needs its own style sheet.
-    """
+    """Draws a network with names and weights; a standalone SVG has its own style sheet."""
     crowded = layout.tallest > 24
     radius = 6.0 if crowded else 13.0
     before = _longest(names, [spot.key for spot in layout.spots if spot.key < 0])

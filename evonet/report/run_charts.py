@@ -19,13 +19,7 @@ MUCH: Final = 100.0
 def draw_charts(config: Config, history: History, line: Sequence[Improvement]) -> list[str]:
     """Draws fitness, species if there are any, complexity, time and speed over generations.
 
-    Args:
-        config: The run's config.
-        history: At least one generation.
-        line: The improvements, which are marked.
-
-    Returns:
-        A figure each; the first is for wide windows, and the second shows the same in narrow ones.
+    The first figure is for wide windows, and the second shows the same in narrow ones.
     """
     x = history.generation
     speed = history.mean("evaluations_per_second")

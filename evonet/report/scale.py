@@ -10,19 +10,12 @@ import numpy.typing as npt
 
 
 class Scale(NamedTuple):
-    """Maps values low to high onto places start to end.
+    """Maps values low to high onto places start to end."""
 
-    Attributes:
-        low: The value at the start.
-        high: The value at the end, greater than low.
-        start: The place of low.
-        end: The place of high.
-    """
-
-    low: float
-    high: float
-    start: float
-    end: float
+    low: float  # the value at the start
+    high: float  # the value at the end, greater than low
+    start: float  # the place of low
+    end: float  # the place of high
 
     def __call__(self, values: npt.ArrayLike) -> npt.NDArray[np.float64]:
         """Returns the places of values, of any shape."""
@@ -36,13 +29,7 @@ class Scale(NamedTuple):
 
 
 def ticks(low: float, high: float, about: int = 5) -> list[float]:
-    """Returns round numbers from low to high, in steps of 1, 2 or 5 times a power of ten.
-
-    Args:
-        low: The least number.
-        high: The greatest number, greater than low.
-        about: Roughly how many numbers to return.
-    """
+    """Returns about so many round numbers, in steps of 1, 2 or 5 times a power of ten."""
     rough = (high - low) / about
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(power * s for s in (1, 2, 5, 10) if power * s >= rough * 0.999)
@@ -52,13 +39,7 @@ def ticks(low: float, high: float, about: int = 5) -> list[float]:
 
 
 def room(low: float, high: float, share: float = 0.05) -> tuple[float, float]:
-    """Widens a range a little, or an empty one by more, so that nothing touches the frame.
-
-    Args:
-        low: The least value.
-        high: The greatest value.
-        share: The fraction of the range to add at either end.
-    """
+    """Widens a range a little, or an empty one by more, so that nothing touches the frame."""
     margin = share * (high - low)
     if margin == 0 or not math.isfinite(margin):
         margin = 0.5 * abs(low) or 0.5

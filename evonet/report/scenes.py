@@ -24,30 +24,19 @@ CENTRE: Final = WIDTH / 2
 
 @dataclass(frozen=True)
 class Sprite:
-    """Something that moves.
+    """Something that moves."""
 
-    Attributes:
-        shapes: SVG around the sprite's origin.
-        places: [T + 1, 4], where it is before each step and at the end.
-    """
-
-    shapes: str
-    places: Floats
+    shapes: str  # SVG around the sprite's origin
+    places: Floats  # [T + 1, 4], where it is before each step and at the end
 
 
 @dataclass(frozen=True)
 class Scene:
-    """An animation.
+    """An animation."""
 
-    Attributes:
-        backdrop: SVG that stands still.
-        sprites: What moves in front of it, drawn in this order.
-        steps_per_second: How fast to play it.
-    """
-
-    backdrop: str
-    sprites: list[Sprite]
-    steps_per_second: float
+    backdrop: str  # SVG that stands still
+    sprites: list[Sprite]  # what moves in front of it, drawn in this order
+    steps_per_second: float  # how fast to play it
 
 
 def make_scene(episode: Episode) -> Scene:

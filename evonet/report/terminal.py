@@ -20,15 +20,9 @@ Paint = Callable[[str, bool], str]
 def draw_in_terminal(
     layout: Layout, names: Mapping[int, str], paint: Paint = lambda text, positive: text
 ) -> str:
-    """Draws a network in characters, inputs on the left.
+    """Draws a network in lines of at most WIDTH characters, inputs on the left.
 
-    Args:
-        layout: Where nodes are.
-        names: Names of inputs and outputs, by key.
-        paint: Colours the dots of a link, given whether its weight is positive.
-
-    Returns:
-        Lines of at most WIDTH characters, not counting colours.
+    `paint` colours the dots of a link, given whether its weight is positive.
     """
     labels = [names.get(spot.key, str(spot.key))[:18] for spot in layout.spots]
     left = max((len(label) for label, s in zip(labels, layout.spots, strict=True) if s.level == 0),

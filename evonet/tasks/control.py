@@ -20,16 +20,7 @@ class Control(Task):
     """Fitness = mean return over a few episodes, the same for all genomes of a generation.
 
     A genome can be lucky in a few episodes. So one whose mean reaches `fitness_threshold` plays
-    `trials` more, and its fitness is their mean alone.
-
-    Attributes:
-        name: The name of the control task.
-        num_inputs: I.
-        num_outputs: O.
-        episodes: Episodes per genome.
-        max_steps: The step limit of an episode.
-        trials: Further episodes for a genome that reaches the threshold; 0 for none.
-        fitness_threshold: The mean return that solves the task, or None.
+    `trials` more, and its fitness is their mean alone. All arguments but `solved` are attributes.
     """
 
     is_native = True
@@ -70,18 +61,7 @@ class Control(Task):
         self.fitness_threshold = read_option("solved", solved, Maybe(Real()), threshold)
 
     def evaluate(self, network: Network, seed: int) -> npt.NDArray[Any]:
-        """Plays whole episodes in the backend.
-
-        Args:
-            network: P compiled networks.
-            seed: Decides how episodes start.
-
-        Returns:
-            [P] fitness.
-
-        Raises:
-            ShapeError: The networks have other inputs or outputs than the task.
-        """
+        """Plays whole episodes in the backend; see `Task.evaluate`."""
         fitness = self.mean_returns(network, seed, self.episodes)
         if self.trials and self.fitness_threshold is not None:
             promising = np.flatnonzero(fitness >= self.fitness_threshold)
@@ -100,18 +80,7 @@ class Control(Task):
     ) -> npt.NDArray[np.float64]:
         """Returns the mean return of each genome, summed in order so that it is reproducible.
 
-        Args:
-            network: P compiled networks.
-            seed: Decides how episodes start.
-            episodes: Episodes per genome.
-            first_episode: Number of the first episode.
-            genomes: [K] indices of the genomes that play; None for all.
-
-        Returns:
-            [K] mean returns.
-
-        Raises:
-            ShapeError: The networks have other inputs or outputs than the task.
+        The arguments are those of `returns`.
         """
         returns = self.returns(network, seed, first_episode, episodes, genomes)
         total = np.zeros(len(returns))
@@ -129,15 +98,8 @@ class Control(Task):
     ) -> npt.NDArray[np.float64]:
         """Plays single episodes; see `Task.returns`.
 
-        Args:
-            network: P compiled networks.
-            seed: Decides how episodes start.
-            first_episode: Number of the first episode.
-            episodes: E, episodes per genome.
-            genomes: [K] indices of the genomes that play; None for all.
-
-        Returns:
-            [K, E] returns.
+        Only the genomes at the positions `genomes` [K] play, if these are given. The result is [K,
+        E].
 
         Raises:
             ShapeError: The networks have other inputs or outputs than the task.

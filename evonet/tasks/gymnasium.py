@@ -21,25 +21,15 @@ MOST_STEPS = 1000
 
 
 class GymnasiumWorld:
-    """Copies of one Gymnasium environment.
+    """Copies of one Gymnasium environment; see `World`.
 
     A Box is flattened; a Discrete observation becomes one input per value. With discrete actions
-    the largest output is the action; with continuous ones -1 to 1 is scaled to the bounds.
-
-    Attributes:
-        name: Gymnasium's name of the environment.
-        num_inputs: I.
-        num_outputs: O.
-        max_steps: The environment's step limit, or 1000.
-        solved: The environment's reward threshold, or None.
+    the largest output is the action; with continuous ones -1 to 1 is scaled to the bounds. `solved`
+    is the environment's reward threshold, or None.
     """
 
     def __init__(self, name: str, **options: Any) -> None:
-        """Makes the environment once to read its spaces and limits.
-
-        Args:
-            name: Gymnasium's name of the environment.
-            **options: Passed to the environment.
+        """Makes the environment once, with its options, to read its spaces and limits.
 
         Raises:
             OptionError: Gymnasium is not installed, or has no such environment, or its spaces

@@ -23,13 +23,7 @@ class FilePath(Rule[Path]):
 
 
 def read_option(name: str, found: object, rule: Rule[T], default: T | None = None) -> T:
-    """Returns the value of an option in its canonical form.
-
-    Args:
-        name: The option.
-        found: Its value; None stands for the default, if there is one.
-        rule: What it may be.
-        default: The value where the option is left out.
+    """Returns the value of an option in its canonical form, or its default for None.
 
     Raises:
         OptionError: The rule refuses the value.

@@ -60,13 +60,7 @@ class World(Protocol):
 class Stepwise(Task):
     """Fitness = mean return over a few episodes in a world that is stepped in Python.
 
-    Attributes:
-        world: The world in which networks act.
-        num_inputs: I.
-        num_outputs: O.
-        episodes: Episodes per genome, the same for all.
-        max_steps: The step limit of an episode.
-        fitness_threshold: The fitness that solves the task, or None.
+    All genomes play the same episodes. All arguments but `solved` are attributes.
     """
 
     def __init__(
@@ -101,18 +95,7 @@ class Stepwise(Task):
         self.fitness_threshold = read_option("solved", solved, Maybe(Real()))
 
     def evaluate(self, network: Network, seed: int) -> npt.NDArray[Any]:
-        """Plays all episodes of all genomes side by side.
-
-        Args:
-            network: P compiled networks.
-            seed: Decides how episodes start.
-
-        Returns:
-            [P] fitness.
-
-        Raises:
-            ShapeError: The world returns arrays of the wrong shape.
-        """
+        """Plays all episodes of all genomes side by side; see `Task.evaluate`."""
         total = self.returns(network, seed, 0, self.episodes)
         fitness = np.zeros(len(total))
         for episode in range(self.episodes):

@@ -30,12 +30,7 @@ class Supervised(Task):
         best: The fitness of a network without error.
         loss: "squared", or "cross_entropy" of the softmax of the outputs.
         mean: Whether the loss is per sample.
-        num_inputs: I.
-        num_outputs: O.
-        fitness_threshold: The fitness that solves the task, or None.
         test: Held-out examples, on which no fitness depends, or None.
-        input_names: [I] names of inputs, or empty.
-        output_names: [O] names of outputs, or empty.
     """
 
     is_native = True
@@ -81,23 +76,12 @@ class Supervised(Task):
         self.output_names = tuple(output_names)
 
     def evaluate(self, network: Network, seed: int) -> npt.NDArray[Any]:
-        """Scores every genome; the seed makes no difference.
-
-        Args:
-            network: P compiled networks.
-            seed: Ignored.
-
-        Returns:
-            [P] fitness.
-        """
+        """Scores every genome; the seed makes no difference."""
         loss = network.loss(self.x, self.y, self.loss)
         return self.best - (loss / len(self.x) if self.mean else loss)
 
     def test_scores(self, network: Network) -> dict[str, npt.NDArray[np.float64]]:
         """Scores every genome on the held-out examples.
-
-        Args:
-            network: P compiled networks.
 
         Returns:
             "loss", the mean over samples, and for classes "accuracy", each [P].
@@ -188,19 +172,8 @@ def classification(
 ) -> Supervised:
     """Predicts classes; fitness is minus the mean cross-entropy of the outputs' softmax.
 
-    Args:
-        data: Path of a CSV file with a header, or of an NPZ file with x and y, or (x, y) arrays.
-            Classes are text or numbers; networks have an output for each, in sorted order.
-        targets: The column of a CSV file that holds the class; None for the last.
-        test_fraction: The fraction of examples to hold out for `test_scores`.
-        split_seed: Decides which are held out.
-        standardize: Whether to shift and scale inputs, not targets, to mean 0 and deviation 1.
-        solved: The fitness that solves the task; None for none.
-
-    Raises:
-        OptionError: An option is out of range.
-        FileFormatError: The file does not hold examples.
-        FileNotFoundError: There is no such file.
+    The options are those of `regression`, but `targets` is the one column that holds the class.
+    Classes are text or numbers; networks have an output for each, in sorted order.
     """
     examples = _load(data, targets, classes=True)
     train, test = split_examples(examples, test_fraction, split_seed, standardize)

@@ -32,17 +32,11 @@ def forward_arguments(
     scratch: Any,
     state: tuple[Any, ...] = NO_STATE,
 ) -> tuple[Any, ...]:
-    """Lists the arguments of a forward kernel.
+    """Lists the arguments of a forward kernel, which writes y [P, B, O].
 
-    Args:
-        plan: What `plan_forward` chose.
-        work: What it was chosen for.
-        schedule: The networks, of which some are evaluated.
-        arrays: What `layout.pack_schedule` returned for these, on the device.
-        x: [B, I] if the workload shares its samples, else [P, B, I]; C-contiguous.
-        y: [P, B, O], to be written.
-        scratch: plan.scratch_nbytes of any content, of the schedule's type; None for 0 bytes.
-        state: What networks with memory start from; see `state.DeviceState.arguments`.
+    x is [B, I] if the workload shares its samples, else [P, B, I]. `arrays` is what
+    `layout.pack_schedule` returned, on the device. `scratch` has plan.scratch_nbytes of any
+    content, or is None for 0 bytes. `state` is what `DeviceState.arguments` returned.
     """
     levels = plan.mapping == "levels"
     team = (np.int32(plan.team_size), np.int32(plan.tile)) if levels else ()
@@ -70,14 +64,7 @@ def forward_arguments(
 
 
 def loss_arguments(work: Workload, outputs: Any, targets: Any, losses: Any) -> tuple[Any, ...]:
-    """Lists the arguments of the kernel that adds up losses.
-
-    Args:
-        work: What the outputs were computed for.
-        outputs: [P, B, O] of the networks.
-        targets: [B, O] that they should have been.
-        losses: [P, 2], to be written.
-    """
+    """Lists what adds up losses [P, 2], from outputs [P, B, O] and targets [B, O]."""
     return (
         np.int32(work.num_genomes),
         np.int32(work.num_samples),
@@ -100,15 +87,8 @@ def rollout_arguments(
 ) -> tuple[Any, ...]:
     """Lists the arguments of the kernel that plays episodes.
 
-    Args:
-        plan: What `plan_rollout` chose.
-        episodes: E episodes of a task.
-        schedule: The networks, of which some play.
-        arrays: What `layout.pack_schedule` returned for these, on the device.
-        genomes: [K] positions in those arrays, int32.
-        returns: [K, E] of the schedule's type, to be written.
-        steps: [K, E] int32, to be written.
-        scratch: plan.scratch_nbytes of any content, of the schedule's type; None for 0 bytes.
+    `genomes` are [K] positions in `arrays`, int32; returns and steps, [K, E], are written. The
+    others are those of `forward_arguments`.
     """
     arguments = (
         np.int32(len(genomes)),

@@ -55,19 +55,11 @@ _last_set: frozenset[str] = frozenset()
 
 
 def cubin(kernel: str, defines: Defines, arch: str) -> Path:
-    """Finds a compiled kernel in the cache, or compiles it.
+    """Finds a compiled kernel in the cache, or compiles it; returns the path of the cubin.
 
     An entry is named by everything that it depends on: all sources that the kernel includes, flags,
     defines, architecture and NVRTC. Processes may share the cache, because files are written
     atomically; an entry whose checksum is wrong is compiled again.
-
-    Args:
-        kernel: Name of a .cu file in kernels/cuda/, without the ending.
-        defines: Macros and their values.
-        arch: Architecture of the GPU, such as "sm_86".
-
-    Returns:
-        The path of a cubin, for `cupy.RawModule(path=...)`.
 
     Raises:
         CompileError: NVRTC is missing or rejects the kernel.
@@ -98,15 +90,7 @@ def compile_options(defines: Defines, arch: str) -> tuple[str, ...]:
 
 
 def kernel_sources(kernel: str, defines: Defines) -> dict[str, str]:
-    """All files that a kernel consists of, by name: itself, then what it includes.
-
-    Args:
-        kernel: Name of a .cu file in kernels/cuda/, without the ending.
-        defines: Macros; one of them may name the custom functions of the kernel.
-
-    Raises:
-        CompileError: A file is missing.
-    """
+    """All files that a kernel consists of, by name: itself, then what it includes."""
     folder = resource_folder("kernels")
     sources: dict[str, str] = {}
     names = [f"cuda/{kernel}.cu"]

@@ -54,37 +54,21 @@ DOUBLES_PER_CYCLE = {"sm_80": 32, "sm_90": 64, "sm_100": 64}
 
 @dataclasses.dataclass(frozen=True)
 class Workload:
-    """The sizes of some genomes and their samples.
+    """The sizes of some genomes and their samples."""
 
-    Attributes:
-        num_genomes: P.
-        num_inputs: I.
-        num_outputs: O.
-        num_samples: B.
-        shared_x: Whether all genomes see the same samples, [B, I] and not [P, B, I].
-        dtype: float32 or float64.
-        num_nodes: Live nodes of all genomes.
-        num_edges: Their links.
-        num_levels: Levels of all genomes.
-        max_slots: Slots of the largest genome: inputs, live nodes and the states of these.
-        max_level_width: Nodes of the widest level.
-        has_memory: Whether nodes have states.
-        functions: The custom functions that a kernel must know; see `custom_functions`.
-    """
-
-    num_genomes: int
-    num_inputs: int
-    num_outputs: int
-    num_samples: int
-    shared_x: bool
-    dtype: np.dtype[Any]
-    num_nodes: int
-    num_edges: int
-    num_levels: int
-    max_slots: int
-    max_level_width: int
-    has_memory: bool = False
-    functions: str = ""
+    num_genomes: int  # P
+    num_inputs: int  # I
+    num_outputs: int  # O
+    num_samples: int  # B
+    shared_x: bool  # whether all genomes see the same samples, [B, I] and not [P, B, I]
+    dtype: np.dtype[Any]  # float32 or float64
+    num_nodes: int  # live nodes of all genomes
+    num_edges: int  # their links
+    num_levels: int  # levels of all genomes
+    max_slots: int  # slots of the largest genome: inputs, live nodes and the states of these
+    max_level_width: int  # nodes of the widest level
+    has_memory: bool = False  # whether nodes have states
+    functions: str = ""  # the custom functions that a kernel must know; see `custom_functions`
 
     @classmethod
     def of(
@@ -118,25 +102,15 @@ class Workload:
 
 @dataclasses.dataclass(frozen=True)
 class RolloutWorkload:
-    """The sizes of some genomes and the episodes that they play.
+    """The sizes of some genomes and the episodes that they play."""
 
-    Attributes:
-        control: Name of the task.
-        num_genomes: K.
-        num_episodes: E, of each.
-        max_slots: Slots of the largest genome: inputs, live nodes and the states of these.
-        dtype: float32 or float64.
-        has_memory: Whether nodes have states.
-        functions: The custom functions that the kernel must know; see `custom_functions`.
-    """
-
-    control: str
-    num_genomes: int
-    num_episodes: int
-    max_slots: int
-    dtype: np.dtype[Any]
-    has_memory: bool = False
-    functions: str = ""
+    control: str  # name of the task
+    num_genomes: int  # K
+    num_episodes: int  # E, of each
+    max_slots: int  # slots of the largest genome: inputs, live nodes and the states of these
+    dtype: np.dtype[Any]  # float32 or float64
+    has_memory: bool = False  # whether nodes have states
+    functions: str = ""  # the custom functions that the kernel must know; see `custom_functions`
 
     @classmethod
     def of(
@@ -230,12 +204,7 @@ def launch_cycles(
 ) -> float:
     """Cycles until all teams are done.
 
-    Args:
-        team: The work of one team.
-        num_teams: Teams of the launch.
-        resident_teams: Teams that a multiprocessor holds at a time.
-        sharing: Teams of a block that share a genome.
-        limits: The GPU.
+    A multiprocessor holds `resident_teams` at a time; `sharing` teams of a block share a genome.
     """
     teams = -(-num_teams // limits.num_sms)
     doubles_per_cycle = DOUBLES_PER_CYCLE.get(limits.arch, 2)

@@ -50,11 +50,7 @@ def cuda_versions() -> tuple[int, int]:
 
 
 def count_devices() -> int:
-    """The number of GPUs that CUDA sees.
-
-    Raises:
-        DeviceError: CUDA does not start, with its reason.
-    """
+    """The number of GPUs that CUDA sees; raises DeviceError if CUDA does not start."""
     runtime = _import_cupy().cuda.runtime
     try:
         return int(runtime.getDeviceCount())
@@ -71,25 +67,15 @@ def current_device() -> int:
 
 
 class Compiled(NamedTuple):
-    """The output of NVRTC for one kernel.
+    """The output of NVRTC for one kernel."""
 
-    Attributes:
-        cubin: The machine code.
-        ptx: The assembly that it was made from, for people and tests to read.
-        log: Registers, spills and shared memory, as the assembler reports them.
-    """
-
-    cubin: bytes
-    ptx: str
-    log: str
+    cubin: bytes  # the machine code
+    ptx: str  # the assembly that it was made from, for people and tests to read
+    log: str  # registers, spills and shared memory, as the assembler reports them
 
 
 def nvrtc_version() -> str:
-    """The version of NVRTC, such as "13.0".
-
-    Raises:
-        CompileError: CuPy or NVRTC is not installed; says what to install.
-    """
+    """The version of NVRTC, such as "13.0"."""
     major, minor = _import_nvrtc().getVersion()
     return f"{major}.{minor}"
 
@@ -97,11 +83,7 @@ def nvrtc_version() -> str:
 def compile_source(
     source: str, name: str, headers: Mapping[str, str], options: tuple[str, ...]
 ) -> Compiled:
-    """Compiles a text that may include the headers given, by name, and no others.
-
-    Raises:
-        CompileError: NVRTC is missing or rejects the text.
-    """
+    """Compiles a text that may include the headers given, by name, and no others."""
     nvrtc = _import_nvrtc()
     # Headers travel as texts: given a folder, NVRTC would look into the current one first.
     program = nvrtc.createProgram(
@@ -160,23 +142,14 @@ def _text(found: bytes | str) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class DeviceLimits:
-    """What a GPU offers to blocks of threads.
+    """What a GPU offers to blocks of threads."""
 
-    Attributes:
-        arch: Its architecture as compilers spell it, such as "sm_86".
-        num_sms: Multiprocessors.
-        shared_per_block_optin: Bytes of shared memory that a block may ask for.
-        shared_per_sm: Bytes of shared memory of a multiprocessor.
-        max_threads_per_sm: Threads that a multiprocessor holds at a time.
-        registers_per_sm: 32-bit registers of a multiprocessor.
-    """
-
-    arch: str
-    num_sms: int
-    shared_per_block_optin: int
-    shared_per_sm: int
-    max_threads_per_sm: int
-    registers_per_sm: int
+    arch: str  # its architecture as compilers spell it, such as "sm_86"
+    num_sms: int  # multiprocessors
+    shared_per_block_optin: int  # bytes of shared memory that a block may ask for
+    shared_per_sm: int  # bytes of shared memory of a multiprocessor
+    max_threads_per_sm: int  # threads that a multiprocessor holds at a time
+    registers_per_sm: int  # 32-bit registers of a multiprocessor
 
     @property
     def max_blocks_per_sm(self) -> int:
@@ -190,25 +163,13 @@ def device_index(array: DeviceArray) -> int:
 
 
 class Device:
-    """One GPU.
+    """One GPU, as CUDA numbers it. Every method raises a `DeviceError` if CUDA fails.
 
-    Attributes:
-        index: CUDA's number of it.
-        name: The manufacturer's name for it.
-        memory: Its size in bytes.
-        limits: What the cost model needs to know.
+    Those that allocate raise a `DeviceMemoryError` if there is not enough memory.
     """
 
     def __init__(self, index: int, find_cubin: Callable[[str, Defines, str], Path]) -> None:
-        """Looks up what a GPU can do.
-
-        Args:
-            index: CUDA's number of it.
-            find_cubin: Gives the file of a compiled kernel; see `compiler.cubin`.
-
-        Raises:
-            DeviceError: CUDA does not report it.
-        """
+        """Looks up what a GPU can do; `find_cubin` is `compiler.cubin`."""
         self._cp = _import_cupy()
         self._find_cubin = find_cubin
         self._kernels: dict[tuple[object, ...], Any] = {}
@@ -229,12 +190,7 @@ class Device:
 
     @contextlib.contextmanager
     def _errors(self, doing: str) -> Iterator[None]:
-        """Makes this the current GPU, and turns CUDA's errors into evonet's.
-
-        Raises:
-            DeviceMemoryError: There is not enough memory.
-            DeviceError: CUDA reports any other error.
-        """
+        """Makes this the current GPU, and turns CUDA's errors into evonet's."""
         cp = self._cp
         try:
             with cp.cuda.Device(self.index):
@@ -254,11 +210,7 @@ class Device:
     # ---- arrays ----
 
     def empty(self, shape: Sequence[int], dtype: npt.DTypeLike) -> DeviceArray:
-        """Allocates an array of undefined content.
-
-        Raises:
-            DeviceMemoryError: There is not enough memory.
-        """
+        """Allocates an array of undefined content."""
         nbytes = math.prod(shape) * np.dtype(dtype).itemsize
         with self._errors(f"allocating {nbytes:,} bytes"):
             return self._cp.empty(tuple(shape), dtype)
@@ -268,43 +220,24 @@ class Device:
         return not isinstance(array, np.ndarray) and device_index(array) == self.index
 
     def upload(self, array: npt.NDArray[Any]) -> DeviceArray:
-        """Copies a C-contiguous host array here; it may change afterwards.
-
-        Raises:
-            DeviceMemoryError: There is not enough memory.
-        """
+        """Copies a C-contiguous host array here; it may change afterwards."""
         with self._errors(f"copying {array.nbytes:,} bytes from the host"):
             return self._cp.asarray(array)
 
     def download(self, array: DeviceArray, out: npt.NDArray[Any]) -> None:
-        """Copies an array of this GPU to a C-contiguous host array, after all work before it.
-
-        Raises:
-            DeviceError: Work before it has failed.
-        """
+        """Copies an array to a C-contiguous host array, after all work before it."""
         with self._errors(f"copying {out.nbytes:,} bytes to the host"):
             array.get(out=out)
 
     def copy(self, source: DeviceArray, target: DeviceArray) -> None:
-        """Copies between C-contiguous arrays of equal size, each on any GPU.
-
-        Raises:
-            DeviceError: CUDA cannot.
-        """
+        """Copies between C-contiguous arrays of equal size, each on any GPU."""
         with self._errors(f"copying {source.nbytes:,} bytes between GPUs"):
             self._cp.cuda.runtime.memcpyPeer(
                 target.data.ptr, target.device.id, source.data.ptr, source.device.id, source.nbytes
             )
 
     def bring(self, array: npt.NDArray[Any] | DeviceArray) -> DeviceArray:
-        """Copies a C-contiguous array of the host or of another GPU here.
-
-        Returns:
-            The copy; an array that is on this GPU already is returned as it is.
-
-        Raises:
-            DeviceMemoryError: There is not enough memory.
-        """
+        """Copies a C-contiguous array here, unless it is on this GPU already."""
         if isinstance(array, np.ndarray):
             return self.upload(array)
         if self.holds(array):
@@ -316,12 +249,7 @@ class Device:
     def adopt(self, x: object) -> DeviceArray:
         """Wraps a device array of any library as CuPy's, without a copy.
 
-        Args:
-            x: Anything with `__dlpack__` or `__cuda_array_interface__`.
-
-        Raises:
-            TypeError, ValueError, BufferError: CuPy or the array's owner refuses.
-            DeviceError: CUDA failed.
+        CuPy or the array's owner may refuse with a TypeError, ValueError or BufferError.
         """
         if isinstance(x, self._cp.ndarray):
             return x
@@ -343,17 +271,8 @@ class Device:
     ) -> None:
         """Starts a kernel; it is compiled and loaded when it is first used.
 
-        Args:
-            kernel: A .cu file of kernels/cuda/ without its ending, and the entry point in it.
-            defines: Macros for the compiler.
-            grid: Blocks; none of them 0.
-            block: Threads of a block.
-            arguments: Arrays of this GPU and NumPy scalars, as the kernel declares them.
-            shared_mem: Bytes of dynamic shared memory.
-
-        Raises:
-            BackendError: The kernel does not compile.
-            DeviceError: It cannot be loaded or started.
+        `kernel` names a .cu file of kernels/cuda/ and the entry point in it; `arguments` are arrays
+        of this GPU and NumPy scalars, as the kernel declares them.
         """
         key = (kernel, *sorted(defines.items()))
         function = self._kernels.get(key)
@@ -367,11 +286,7 @@ class Device:
             function(grid, block, arguments, shared_mem=shared_mem)
 
     def finish(self) -> None:
-        """Waits for all work on the current stream.
-
-        Raises:
-            DeviceError: Some of it has failed.
-        """
+        """Waits for all work on the current stream."""
         with self._errors("finishing its work"):
             self._cp.cuda.get_current_stream().synchronize()
 

@@ -40,11 +40,7 @@ def driver_version() -> int:
 
 
 def install_command(driver: int) -> str:
-    """What to type to install CuPy and NVRTC for a driver.
-
-    Args:
-        driver: See `driver_version`; 0 if there is none yet.
-    """
+    """What to type to install CuPy and NVRTC for a driver; 0 if there is none yet."""
     extra = "cuda12" if 0 < driver < 13000 else "cuda13"
     return f"pip install 'evonet-gpu[{extra}]'"
 
@@ -74,14 +70,7 @@ def usable_devices() -> tuple[Device, ...]:
 
 
 def check_process(process: int) -> None:
-    """Raises in a process that was forked from the one that started to use CUDA.
-
-    Args:
-        process: The number of the process that started to use CUDA.
-
-    Raises:
-        DeviceError: This is another one.
-    """
+    """Refuses processes that were forked from the one that started to use CUDA."""
     if os.getpid() != process:
         raise DeviceError(
             "CUDA does not work in a forked process. Start processes with multiprocessing's "
@@ -115,11 +104,7 @@ def _find_usable() -> tuple[Device, ...] | str:
 
 
 def check_cupy() -> None:
-    """Checks that CuPy is installed and imports.
-
-    Raises:
-        DeviceError: It is not or does not; says how to fix it.
-    """
+    """Checks that CuPy is installed and imports; a `DeviceError` says how to fix it."""
     if not has_cupy():
         raise DeviceError(f"CuPy is not installed. {_fix()}")
     try:
@@ -132,11 +117,7 @@ def check_cupy() -> None:
 
 
 def list_devices() -> list[Device]:
-    """All GPUs that CUDA sees.
-
-    Raises:
-        DeviceError: It sees none; says how to fix it.
-    """
+    """All GPUs that CUDA sees; if none, a `DeviceError` says how to fix it."""
     driver, needed = cuda_versions()
     try:
         count = count_devices()
@@ -159,11 +140,7 @@ def list_devices() -> list[Device]:
 
 
 def try_device(device: Device) -> None:
-    """Compiles, loads and runs one small kernel.
-
-    Raises:
-        DeviceError: Any of it fails.
-    """
+    """Compiles, loads and runs one small kernel; any failure is a `DeviceError`."""
     numbers = np.array([[-1, 0, 2**31 - 1]], np.int32)
     found = np.zeros(numbers.shape, np.float32)
     try:

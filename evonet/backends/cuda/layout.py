@@ -45,21 +45,17 @@ C_TYPES: Final = {  # by kind and size of a dtype
 def pack_schedule(
     schedule: Schedule, begin: int, end: int, native: bool | None = None
 ) -> dict[str, npt.NDArray[Any]]:
-    """Packs some genomes of a schedule for the device, with offsets counted from the first.
+    """Packs the genomes [begin, end) for the device, with offsets counted from the first.
 
-    Args:
-        schedule: P genomes.
-        begin: First genome to take.
-        end: The genome after the last one to take.
-        native: False for the readable packer; None takes the compiled one where it exists. Both
-            give equal arrays.
+    `native` is False for the readable packer; None takes the compiled one where it exists. Both
+    give equal arrays, all C-contiguous:
 
-    Returns:
-        `unit_start`, `node_start` and `level_start`, each [end - begin + 1], int64: the first unit,
-        node and level of each genome; `level_end` [L], int32; `node_unit` [N], int32: the header
-        of each node, counted from the genome's first unit; `units`, uint32, four to a unit;
-        `output_slot` [end - begin, O], int32. With memory also `slot` [N], int32, `num_slots`
-        [end - begin], int64, and `cell` [N, c]. All are C-contiguous.
+      unit_start, node_start, level_start  [end - begin + 1] int64, the first of each genome
+      level_end    [L] int32
+      node_unit    [N] int32, each node's header, counted from the genome's first unit
+      units        uint32, four to a unit
+      output_slot  [end - begin, O] int32
+      slot [N] int32, num_slots [end - begin] int64, cell [N, c]: only with memory
 
     Raises:
         BackendError: The genomes are too large for the kernels.
@@ -209,21 +205,13 @@ def real_name(dtype: np.dtype[Any]) -> str:
 
 
 def gather_samples(device: Device, x: DeviceArray, dtype: np.dtype[Any]) -> DeviceArray:
-    """Copies samples to contiguous ones of the network's type, on the same GPU.
+    """Copies samples [B, I] or [P, B, I] to contiguous ones of a type, on the same GPU.
 
-    Integers and wider floats are rounded as NumPy rounds them, denormals included.
-
-    Args:
-        device: The GPU that holds x.
-        x: [B, I] or [P, B, I] samples of any real type and layout.
-        dtype: float32 or float64.
-
-    Returns:
-        The copy; samples that are contiguous and of that type are returned as they are.
+    Integers and wider floats are rounded as NumPy rounds them, denormals included. Samples that are
+    contiguous and of that type are returned as they are.
 
     Raises:
         ShapeError: The GPU cannot read the type.
-        DeviceMemoryError: There is not enough memory.
     """
     if x.dtype == dtype and x.flags.c_contiguous:
         return x

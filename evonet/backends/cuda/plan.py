@@ -49,31 +49,18 @@ WAVES: Final = 4  # of a rollout's threads, so that multiprocessors that end ear
 
 @dataclasses.dataclass(frozen=True)
 class LaunchPlan:
-    """One launch of a kernel, all but its arguments.
+    """One launch of a kernel, all but its arguments."""
 
-    Attributes:
-        kernel: Name of the .cu file and of its entry point.
-        defines: What the kernel is compiled with.
-        grid: Blocks.
-        block: Threads of a block.
-        shared_mem: Bytes of dynamic shared memory of a block.
-        scratch_nbytes: Bytes of global memory that it needs for intermediate values.
-        team_size: Threads that share a genome and a tile.
-        tile: Samples that a team evaluates at a time.
-        team_values: Numbers that a team keeps.
-        cycles: The cost of a forward pass; 0 where there is no choice.
-    """
-
-    kernel: str
-    defines: Defines
-    grid: tuple[int, ...]
-    block: tuple[int, ...]
-    shared_mem: int = 0
-    scratch_nbytes: int = 0
-    team_size: int = WARP
-    tile: int = WARP
-    team_values: int = 0
-    cycles: float = 0.0
+    kernel: str  # name of the .cu file and of its entry point
+    defines: Defines  # what the kernel is compiled with
+    grid: tuple[int, ...]  # blocks
+    block: tuple[int, ...]  # threads of a block
+    shared_mem: int = 0  # bytes of dynamic shared memory of a block
+    scratch_nbytes: int = 0  # bytes of global memory that it needs for intermediate values
+    team_size: int = WARP  # threads that share a genome and a tile
+    tile: int = WARP  # samples that a team evaluates at a time
+    team_values: int = 0  # numbers that a team keeps
+    cycles: float = 0.0  # the cost of a forward pass; 0 where there is no choice
 
     @property
     def mapping(self) -> str:
@@ -109,12 +96,7 @@ def option_sets() -> list[tuple[str, dict[str, int | str]]]:
 
 @functools.lru_cache(maxsize=1024)
 def plan_forward(work: Workload, limits: DeviceLimits, mapping: Mapping = "auto") -> LaunchPlan:
-    """Chooses the cheapest launch for a workload that is not empty.
-
-    Raises:
-        OptionError: There is no such mapping.
-        DeviceError: The workload is too large for one launch.
-    """
+    """Chooses the cheapest launch for a workload that is not empty."""
     plans = candidate_plans(work, limits, mapping)
     if not plans:
         raise DeviceError(
@@ -125,11 +107,7 @@ def plan_forward(work: Workload, limits: DeviceLimits, mapping: Mapping = "auto"
 
 
 def candidate_plans(work: Workload, limits: DeviceLimits, mapping: str) -> list[LaunchPlan]:
-    """All launches that could do a workload; any of them gives the same bits.
-
-    Raises:
-        OptionError: There is no such mapping.
-    """
+    """All launches that could do a workload; any of them gives the same bits."""
     check_option("mapping", mapping, MAPPINGS)
     dynamic = limits.shared_per_block_optin - STATIC_SHARED
     limits = dataclasses.replace(limits, shared_per_block_optin=dynamic)
@@ -267,12 +245,7 @@ def _powers_of_2(most: int, power: int = 1) -> Iterator[int]:
 
 
 def plan_loss(work: Workload, loss: int) -> LaunchPlan:
-    """Plans the sum of losses: a warp per genome, whatever the GPU.
-
-    Args:
-        work: What `plan_forward` was asked for; its outputs are there already.
-        loss: A position in `evonet.functions.registry.LOSSES`.
-    """
+    """Plans the sum of losses of outputs that are there: a warp per genome, on any GPU."""
     return LaunchPlan(
         kernel="loss",
         defines={"REAL": real_name(work.dtype), "LOSS": loss},
@@ -340,12 +313,9 @@ def threads_per_genome(work: RolloutWorkload, limits: DeviceLimits) -> int:
 def least_warps(size: int) -> int:
     """Warps of a multiprocessor that are as fast in shared memory as any number in global memory.
 
-    With values in global memory, each link and warp needs a row of them from the second-level
-    cache, which is the bottleneck. With values in shared memory, few warps do not fill each other's
-    waits.
-
-    Args:
-        size: Bytes of a number.
+    With values in global memory, each link and warp needs a row of them (of numbers of `size`
+    bytes) from the second-level cache, which is the bottleneck. With values in shared memory, few
+    warps do not fill each other's waits.
     """
     return math.ceil(LEVELS_LINK_WAIT / (WARP * size / FETCHED))
 

@@ -36,13 +36,7 @@ def work_before(schedule: Schedule) -> npt.NDArray[np.int64]:
 def split_genomes(schedule: Schedule, speeds: Sequence[int]) -> list[tuple[int, int]]:
     """Splits a population into ranges [begin, end), for as many GPUs as there is work for.
 
-    Args:
-        schedule: P genomes.
-        speeds: The relative speed of each GPU.
-
-    Returns:
-        One range for each of the first GPUs, in order, none empty; together all genomes. One
-        empty range if there are none.
+    `speeds` are relative. None of the ranges is empty, unless there are no genomes.
     """
     before = work_before(schedule)
     wanted = min(len(speeds), max(1, int(before[-1]) // LEAST_WORK))

@@ -65,19 +65,11 @@ class Chunks:
         free: Callable[[], None],
         advice: Callable[[int], str],
     ) -> None:
-        """Runs all of [begin, end).
+        """Runs all of [begin, end), from chunks of `size` genomes with `num_rows` each.
 
-        Args:
-            begin: The first genome.
-            end: The genome after the last.
-            size: Genomes of the first chunk.
-            num_rows: Samples or episodes of each genome.
-            work: Runs a chunk; one that ran out of memory is run again, in smaller ones.
-            free: Frees what can be uploaded again.
-            advice: What to suggest if a single genome does not fit, given which.
-
-        Raises:
-            DeviceMemoryError: Not even one genome fits, with everything else freed.
+        `work` runs a chunk; one that runs out of memory is run again, in smaller ones, after `free`
+        has freed what can be uploaded again. If not even one genome fits, a `DeviceMemoryError` has
+        `advice`.
         """
         is_last_try = False
         while begin < end:
@@ -104,11 +96,7 @@ def _try(work: Callable[[int, int], None], begin: int, end: int) -> str | None:
 
 
 class Shard:
-    """The genomes [begin, end) of a schedule, on one GPU.
-
-    Attributes:
-        state: What networks with memory start from and write to; None for their first state.
-    """
+    """The genomes [begin, end) of a schedule, on one GPU."""
 
     def __init__(
         self, device: Device, schedule: Schedule, begin: int, end: int, mapping: Mapping
@@ -130,17 +118,7 @@ class Shard:
         self.device.release_memory()
 
     def forward(self, x: Any, y: Any) -> None:
-        """Evaluates this shard's genomes.
-
-        Args:
-            x: [B, I] or [P, B, I] contiguous samples of the schedule's type, on the host or any
-                GPU.
-            y: [P, B, O] on the host or any GPU; this shard's rows are written.
-
-        Raises:
-            DeviceMemoryError: Not even one genome fits.
-            DeviceError: The GPU failed.
-        """
+        """Evaluates samples of the host or any GPU, to this shard's rows of y [P, B, O]."""
         samples = self._samples(x)
 
         def run(begin: int, end: int) -> None:
@@ -158,18 +136,7 @@ class Shard:
         self._run_forward(x.shape[-2], run)
 
     def loss(self, x: Any, targets: Any, loss: int, losses: npt.NDArray[Any]) -> None:
-        """Evaluates this shard's genomes and adds up their losses, which alone leave the GPU.
-
-        Args:
-            x: As for `forward`.
-            targets: [B, O] contiguous, of the schedule's type, on the host or any GPU.
-            loss: A position in `evonet.functions.registry.LOSSES`.
-            losses: [P, 2] on the host; this shard's rows are written.
-
-        Raises:
-            DeviceMemoryError: Not even one genome fits.
-            DeviceError: The GPU failed.
-        """
+        """Evaluates and adds up losses, to this shard's rows of `losses` [P, 2] on the host."""
         device, dtype = self.device, self._schedule.dtype
         samples, goals = self._samples(x), functools.cache(lambda: device.bring(targets))
 
@@ -183,17 +150,7 @@ class Shard:
         self._run_forward(x.shape[-2], run)
 
     def rollout(self, episodes: Episodes, genomes: npt.NDArray[np.int64], rollout: Rollout) -> None:
-        """Lets some genomes play whole episodes, in one launch from the first step to the last.
-
-        Args:
-            episodes: E episodes.
-            genomes: [K] positions in the whole schedule; only those of this shard play.
-            rollout: [K, E] each; the rows of those genomes are written.
-
-        Raises:
-            DeviceMemoryError: Not even one genome fits.
-            DeviceError: The GPU failed.
-        """
+        """Plays episodes in one launch, for those of `genomes` [K] that are in this shard."""
         mine = np.flatnonzero((self.begin <= genomes) & (genomes < self.end))
         mine = mine[np.argsort(genomes[mine], kind="stable")]  # those of a chunk side by side
         row_nbytes = episodes.count * (self._schedule.dtype.itemsize + np.dtype(np.int32).itemsize)
@@ -236,11 +193,7 @@ class Shard:
             )
 
     def _likely_chunk(self, row_nbytes: int) -> int:
-        """As many genomes as should fit, since packing more would mostly be in vain.
-
-        Args:
-            row_nbytes: Results of one genome.
-        """
+        """As many genomes as should fit with results of `row_nbytes` each."""
         size = max(1, self.end - self.begin)
         if self._uploaded is None:
             free = self.device.free_memory()

@@ -23,11 +23,7 @@ class DeviceState:
     """
 
     def __init__(self, device: Device, state: npt.NDArray[Any]) -> None:
-        """Copies a state to the GPU.
-
-        Raises:
-            DeviceMemoryError: It does not fit.
-        """
+        """Copies a state to the GPU."""
         self.shape = state.shape
         self._device = device
         self._dtype = state.dtype

@@ -67,15 +67,7 @@ def play_genome(
     returns: npt.NDArray[Any],
     steps: npt.NDArray[np.int32],
 ) -> None:
-    """Plays the episodes of one genome.
-
-    Args:
-        schedule: P networks.
-        genome: The genome's position.
-        episodes: E episodes.
-        returns: [E], the rewards are added to it.
-        steps: [E], the steps are added to it.
-    """
+    """Plays the episodes of one genome, and adds to its returns [E] and steps [E]."""
     task = episodes.control
     numbers = episodes.first + np.arange(episodes.count)
     state = reference_control.reset(task, episodes.seed, numbers, schedule.dtype)
@@ -94,30 +86,16 @@ def play_genome(
 
 
 def take_steps(schedule: Schedule, x: Array, y: Array, state: Array) -> None:
-    """Evaluates all genomes.
-
-    Args:
-        schedule: P networks.
-        x: [B, I] or [P, B, I] samples.
-        y: [P, B, O] gets the outputs.
-        state: [C, N, B] is taken through all steps.
-    """
+    """Evaluates x for all genomes to outputs y [P, B, O]; the state [C, N, B] changes."""
     for g in range(schedule.num_genomes):
         nodes = slice(int(schedule.node_start[g]), int(schedule.node_start[g + 1]))
         y[g] = run_genome(schedule, g, x if x.ndim == 2 else x[g], state[:, nodes])
 
 
 def run_genome(schedule: Schedule, genome: int, x: Array, state: Array) -> Array:
-    """Takes one genome through all steps of a call.
+    """Takes one genome through all steps of a call, from samples [B, I] to outputs [B, O].
 
-    Args:
-        schedule: P networks.
-        genome: The genome's position.
-        x: [B, I] samples.
-        state: [C, nodes, B] what its nodes remember; changes.
-
-    Returns:
-        [B, O] its outputs.
+    The state of its nodes, [C, nodes, B], changes.
     """
     s = schedule
     nodes = slice(int(s.node_start[genome]), int(s.node_start[genome + 1]))
@@ -134,17 +112,7 @@ def run_genome(schedule: Schedule, genome: int, x: Array, state: Array) -> Array
 
 
 def evaluate_genome(schedule: Schedule, genome: int, x: Array, state: Array | None = None) -> Array:
-    """Computes every live node of one genome once.
-
-    Args:
-        schedule: P networks.
-        genome: The genome's position.
-        x: [B, I] samples.
-        state: [C, nodes, B] what its nodes remember; None for networks without memory.
-
-    Returns:
-        [slots, B] the values of all slots.
-    """
+    """Computes the live nodes of a genome once; returns the values [slots, B]."""
     s = schedule
     values = np.zeros((int(s.num_slots[genome]), len(x)), s.dtype)
     values[: s.num_inputs] = x.T

@@ -32,33 +32,23 @@ PENDING: Final = 2**62 + 1
 
 @dataclass
 class Child:
-    """A child and its structural mutations that still need numbers.
+    """A child and its structural mutations that still need numbers."""
 
-    Attributes:
-        genes: Its genes so far.
-        split: Innovation of the connection that its new node splits.
-        added: Source and target of the connection that was added, and perhaps deleted again.
-    """
-
-    genes: Genes
-    split: int | None = None
+    genes: Genes  # its genes so far
+    split: int | None = None  # innovation of the connection that its new node splits
+    # Source and target of the connection that was added, and perhaps deleted again.
     added: tuple[int, int] | None = None
 
 
 @dataclass
 class Registry:
-    """Assigns numbers; equal mutations in a generation get equal ones.
+    """Assigns numbers; equal mutations in a generation get equal ones."""
 
-    Attributes:
-        next_node_key: The next node's key.
-        next_innovation: The next connection's innovation.
-        splits: For each split connection, the new node and the innovations into and out of it.
-        added: The innovation of each added connection.
-    """
-
-    next_node_key: int
-    next_innovation: int
+    next_node_key: int  # the next node's key
+    next_innovation: int  # the next connection's innovation
+    # For each split connection, the new node and the innovations into and out of it.
     splits: dict[int, tuple[int, int, int]] = field(default_factory=dict)
+    # The innovation of each added connection.
     added: dict[tuple[int, int], int] = field(default_factory=dict)
 
     def number(self, child: Child) -> None:

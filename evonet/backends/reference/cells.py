@@ -20,13 +20,9 @@ def settle(
     state: npt.NDArray[Any],
     cell: npt.NDArray[Any],
 ) -> None:
-    """Updates every cell with its node's value.
+    """Updates the states [C, n, B] of cells with parameters [n, c] by their nodes' values.
 
-    Args:
-        dynamics: The kind of cell.
-        value: [n, B] what the nodes computed; replaced by what they output.
-        state: [C, n, B] what the nodes remember; updated.
-        cell: [n, c] the cells' parameters.
+    `value` is [n, B] what the nodes computed, and becomes what they output.
     """
     with np.errstate(all="ignore"):
         if dynamics.kind == "ctrnn":

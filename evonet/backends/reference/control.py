@@ -18,31 +18,15 @@ Flags = NDArray[np.bool_]
 
 
 class Step(NamedTuple):
-    """The result of a step.
+    """The result of a step."""
 
-    Attributes:
-        state: [S, E] the states after it.
-        reward: [E] the rewards.
-        ended: [E] whether the episode has ended.
-    """
-
-    state: FloatArray
-    reward: FloatArray
-    ended: Flags
+    state: FloatArray  # [S, E] the states after it
+    reward: FloatArray  # [E] the rewards
+    ended: Flags  # [E] whether the episode has ended
 
 
 def reset(name: str, seed: int, episodes: NDArray[Any], dtype: np.dtype[Any]) -> FloatArray:
-    """Returns the initial states of episodes.
-
-    Args:
-        name: The name of the control task.
-        seed: The seed, 0 to 2^64 - 1.
-        episodes: [E] the numbers of the episodes.
-        dtype: float32 or float64.
-
-    Returns:
-        [S, E] states.
-    """
+    """Returns the initial states [S, E] of episodes, given their numbers [E]."""
     words = philox(seed, 0, np.asarray(episodes, np.uint64), Purpose.EPISODE, 0)
     drawn = uniform(words).astype(dtype)
     return _RESET[name](drawn, dtype.type)

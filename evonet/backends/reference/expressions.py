@@ -46,27 +46,14 @@ _WIDEST: Final = 1e6
 
 
 def activate_expression(steps: ExpressionSteps, x: FloatArray) -> FloatArray:
-    """Computes an activation for every element.
-
-    Args:
-        steps: The steps of the activation.
-        x: Float32 or float64, of any shape but ().
-    """
+    """Computes an activation for every element of an array that is not a scalar."""
     values: dict[int, Any] = {}
     _take(steps, steps.last, values, {"x": x})
     return canonical(np.broadcast_to(values[steps.result], x.shape))
 
 
 def aggregate_expression(steps: ExpressionSteps, products: FloatArray) -> FloatArray:
-    """Computes an aggregation over at least one link.
-
-    Args:
-        steps: The steps of the aggregation.
-        products: [n, B] weight times value of every link.
-
-    Returns:
-        [B] results.
-    """
+    """Computes an aggregation [B] of the products [n, B] of at least one link."""
     values: dict[int, Any] = {}
     shape = products.shape[1:]
     inputs = {"count": np.full(shape, len(products), products.dtype)}

@@ -46,18 +46,7 @@ from evonet.numerics.elementary import (
 
 
 def activate(activation_id: int, z: FloatArray) -> FloatArray:
-    """Applies an activation to every element.
-
-    Args:
-        activation_id: A position in `evonet.functions.registry.ACTIVATION_TABLE`.
-        z: Float32 or float64, of any shape.
-
-    Returns:
-        An array of the shape and type of `z`; all NaNs in it are canonical.
-
-    Raises:
-        IndexError: There is no such activation.
-    """
+    """Applies an activation to every element of z; all NaNs of the result are canonical."""
     with np.errstate(all="ignore"):
         function, row = ACTIVATION_TABLE[activation_id], np.atleast_1d(z)
         if function.expression is not None:
@@ -66,19 +55,9 @@ def activate(activation_id: int, z: FloatArray) -> FloatArray:
 
 
 def aggregate(aggregation_id: int, weights: FloatArray, values: FloatArray) -> FloatArray:
-    """Combines the weighted inputs of one node, in link order.
+    """Combines the weights [n] and values [n, B] of one node's links, in order, to [B] numbers.
 
-    Args:
-        aggregation_id: A position in `evonet.functions.registry.AGGREGATION_TABLE`.
-        weights: [n] weights, one per link.
-        values: [n, B] values of the links' sources.
-
-    Returns:
-        [B] one number per sample. The bits of a NaN are unspecified, because every activation
-        makes them canonical.
-
-    Raises:
-        IndexError: There is no such aggregation.
+    The bits of a NaN are unspecified, because every activation makes them canonical.
     """
     name, _, custom = AGGREGATION_TABLE[aggregation_id]
     if len(weights) == 0:

@@ -26,17 +26,11 @@ TURN: Final = np.float32(float.fromhex("0x1.41b2f8p+0"))
 
 @dataclass(frozen=True)
 class Draws:
-    """All random draws for one child of one generation.
+    """All random draws for one child of one generation."""
 
-    Attributes:
-        seed: The run's seed.
-        generation: The generation that is being bred.
-        child: The child's index in it.
-    """
-
-    seed: int
-    generation: int
-    child: int
+    seed: int  # the run's seed
+    generation: int  # the generation that is being bred
+    child: int  # the child's index in it
 
     def __call__(self, purpose: Purpose, draw: npt.ArrayLike) -> Words:
         """Returns four words per draw, [4, ...]."""

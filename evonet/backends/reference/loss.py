@@ -21,15 +21,9 @@ Sum = tuple[Values, Values]
 
 
 def total_loss(loss_id: int, y: Values, targets: Values) -> tuple[Any, Any]:
-    """Sums the losses of all samples by one fixed tree.
+    """Sums the losses of all samples by one fixed tree; returns the sum and its rounding error.
 
-    Args:
-        loss_id: A position in `evonet.functions.registry.LOSSES`.
-        y: [B, O] a network's outputs.
-        targets: [B, O] the targets.
-
-    Returns:
-        The sum, and its rounding error.
+    Outputs and targets are [B, O]; `loss_id` is a position in `evonet.functions.registry.LOSSES`.
     """
     with np.errstate(all="ignore"):
         sums, rests = SAMPLE_LOSSES[LOSSES[loss_id].name](y.T, targets.T)

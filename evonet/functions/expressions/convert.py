@@ -68,11 +68,7 @@ class FaultError(Exception):
 class Converter:
     """Converts expressions written as text; subclasses may change what names mean.
 
-    Args:
-        kind: What the expression is for.
-
-    Raises:
-        FaultError: Raised by every method for what is not allowed.
+    Every method raises a `FaultError` for what is not allowed.
     """
 
     def __init__(self, kind: FunctionKind) -> None:

@@ -16,17 +16,11 @@ from evonet.functions.expressions.tree import ExpressionNode, FunctionKind, writ
 
 @dataclass(frozen=True)
 class Expression:
-    """A formula that every backend can compute.
+    """A formula that every backend can compute."""
 
-    Attributes:
-        kind: What the expression is for.
-        tree: What it computes.
-        text: The tree as text, always written in the same way.
-    """
-
-    kind: FunctionKind
-    tree: ExpressionNode
-    text: str
+    kind: FunctionKind  # what the expression is for
+    tree: ExpressionNode  # what it computes
+    text: str  # the tree as text, always written in the same way
 
     @cached_property
     def steps(self) -> ExpressionSteps:
@@ -42,16 +36,7 @@ class Expression:
 def make_expression(
     definition: str | Callable[..., Any], kind: FunctionKind, where: str
 ) -> Expression:
-    """Reads a text or a simple Python function.
-
-    Args:
-        definition: The text or the function. It is never executed.
-        kind: What the expression is for.
-        where: The start of error messages.
-
-    Raises:
-        ExpressionError: It cannot be translated; the message points at what is wrong.
-    """
+    """Reads a text or a simple Python function, which are never executed."""
     if isinstance(definition, str):
         tree = parse(definition, kind, where)
     elif callable(definition):

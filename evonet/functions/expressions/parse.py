@@ -25,16 +25,7 @@ _SPACE: Final = re.compile(r"[ \t\r\n]*")
 
 
 def parse(text: str, kind: FunctionKind, where: str) -> ExpressionNode:
-    """Reads an expression; nothing in it is ever executed.
-
-    Args:
-        text: The expression, from a user or a file.
-        kind: What the expression is for.
-        where: The start of error messages.
-
-    Raises:
-        ExpressionError: The expression is not allowed; the message points at the character.
-    """
+    """Reads an expression; nothing in it is ever executed. `where` starts error messages."""
     if not isinstance(text, str):
         raise ExpressionError(f"{where}: {type(text).__name__} is no expression. Expected a text.")
     if len(text) > MOST_CHARACTERS:

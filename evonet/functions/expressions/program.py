@@ -24,28 +24,19 @@ INPUTS: Final = {"x": 0, "count": 1}
 
 @dataclass(frozen=True)
 class Program:
-    """Instructions and their constants.
+    """Instructions and their constants."""
 
-    Attributes:
-        code: Operation, target and up to three operands of each instruction, [n, 5].
-        constants: The constants, [m].
-        bounds: The ends of all sections: for each pass the steps before it, the steps for every
-            link and the reductions; then the last steps.
-        result: The register of the result.
-    """
-
+    # Operation, target and up to three operands of each instruction, [n, 5].
     code: NDArray[np.uint16]
-    constants: NDArray[np.float64]
+    constants: NDArray[np.float64]  # the constants, [m]
+    # The ends of all sections: for each pass the steps before it, the steps for every link and the
+    # reductions; then the last steps.
     bounds: NDArray[np.int32]
-    result: int
+    result: int  # the register of the result
 
 
 def assemble(steps: ExpressionSteps) -> Program:
-    """Assigns a register to every step.
-
-    Raises:
-        ValueError: More values are needed at a time than there are registers.
-    """
+    """Assigns a register to every step; raises ValueError if there are too few."""
     return _Assembler(steps).assemble()
 
 

@@ -47,14 +47,8 @@ _WORDS: Final[dict[Any, str]] = {
 def from_function(function: Callable[..., Any], kind: FunctionKind, where: str) -> ExpressionNode:
     """Reads a function of one argument: assignments, `if`, and a `return`.
 
-    Args:
-        function: A `def` or a lambda. An activation gets a number; an aggregation gets all
-            products of weights and values, as in `math.sqrt(sum(v * v for v in x))`.
-        kind: What the function is for.
-        where: The start of error messages.
-
-    Raises:
-        ExpressionError: The source is missing, or does more than an expression can.
+    An activation gets a number; an aggregation gets all products of weights and values, as in
+    `math.sqrt(sum(v * v for v in x))`.
     """
     try:
         lines, _ = inspect.getsourcelines(function)

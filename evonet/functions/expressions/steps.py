@@ -27,57 +27,38 @@ REDUCTIONS: Final = ("sum_of", "product_of", "max_of", "min_of")
 
 
 class ExpressionStep(NamedTuple):
-    """One operation.
+    """One operation."""
 
-    Attributes:
-        op: "x", "count", "number", "if", or a name of `UNARY`, `BINARY` or `REDUCTIONS`.
-        args: Positions of earlier steps.
-        value: The value of a number, of either sign.
-    """
-
-    op: str
-    args: tuple[int, ...] = ()
-    value: float = 0.0
+    op: str  # "x", "count", "number", "if", or a name of `UNARY`, `BINARY` or `REDUCTIONS`
+    args: tuple[int, ...] = ()  # positions of earlier steps
+    value: float = 0.0  # the value of a number, of either sign
 
 
 @dataclass
 class Pass:
-    """One pass over all links.
+    """One pass over all links."""
 
-    Attributes:
-        before: Steps that come first and are equal for all links.
-        each: Steps for every link, in order, starting with x.
-        reductions: Steps that join the links; their results are equal for all links.
-    """
-
+    # Steps that come first and are equal for all links.
     before: list[int] = field(default_factory=list)
-    each: list[int] = field(default_factory=list)
+    each: list[int] = field(default_factory=list)  # steps for every link, in order, starting with x
+    # Steps that join the links; their results are equal for all links.
     reductions: list[int] = field(default_factory=list)
 
 
 @dataclass
 class ExpressionSteps:
-    """All steps of an expression.
+    """All steps of an expression."""
 
-    Attributes:
-        steps: The steps by position.
-        passes: The passes of an aggregation over its links; an activation has none.
-        last: Steps after the last pass; all steps of an activation.
-        result: Position of the step whose value is the result.
-    """
-
-    steps: list[ExpressionStep] = field(default_factory=list)
+    steps: list[ExpressionStep] = field(default_factory=list)  # the steps by position
+    # The passes of an aggregation over its links; an activation has none.
     passes: list[Pass] = field(default_factory=list)
+    # Steps after the last pass; all steps of an activation.
     last: list[int] = field(default_factory=list)
-    result: int = 0
+    result: int = 0  # position of the step whose value is the result
 
 
 def lower(tree: ExpressionNode, kind: FunctionKind) -> ExpressionSteps:
-    """Lowers a tree.
-
-    Raises:
-        ValueError: An aggregation has too many reductions, or nests them too deeply.
-    """
+    """Lowers a tree; raises ValueError if it has too many reductions or nests them too deeply."""
     lowering = _Lowering(kind, _nesting(tree))
     lowering.result.result = lowering.place(tree, lowering.num_passes)
     return lowering.result

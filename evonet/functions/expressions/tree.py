@@ -55,18 +55,13 @@ REDUCED: Final = {op: word for word, op in REDUCTIONS.items()}
 
 @dataclass(frozen=True, slots=True)
 class ExpressionNode:
-    """One operation and what it is applied to.
+    """One operation and what it is applied to."""
 
-    Attributes:
-        op: "number", "x", "count", a name of `BINARY`, `FUNCTIONS` or `REDUCED`, "neg", "not",
-            "power" or "if" (condition, then, else).
-        args: The operands.
-        value: The value of a number, at least 0, or the exponent of a power.
-    """
-
+    # "number", "x", "count", a name of `BINARY`, `FUNCTIONS` or `REDUCED`, "neg", "not", "power" or
+    # "if" (condition, then, else).
     op: str
-    args: tuple[ExpressionNode, ...] = ()
-    value: float = 0.0
+    args: tuple[ExpressionNode, ...] = ()  # the operands
+    value: float = 0.0  # the value of a number, at least 0, or the exponent of a power
 
 
 def number(value: float) -> ExpressionNode:
