@@ -327,9 +327,9 @@ def test_an_episode_begins_without_the_memory_of_the_one_before() -> None:
 def test_several_gpus_remember_their_own_genomes(
     imaginary_gpus: Lend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from evonet.backends.cuda import run
+    from evonet.backends.cuda import backend as cuda_backend
 
-    monkeypatch.setattr(run, "LEAST_WORK", 50)
+    monkeypatch.setattr(cuda_backend, "LEAST_WORK", 50)
     imaginary_gpus(num_devices=2)
     cpu = network(DYNAMICS[0], population(), backend="cpu")
     gpu = network(DYNAMICS[0], population(), backend="cuda")

@@ -1,6 +1,6 @@
 """The GPU backend. CuPy is imported by the first use, never by this package's import.
 
-backend    the door: `CudaBackend`
+backend    the door, `CudaBackend`, and a population split over all GPUs
 discovery  finds the GPUs that work, or explains what is missing
 device     the seam to CuPy: one GPU's arrays, launches and memory, and NVRTC
 compiler   compiles kernels and keeps the results
@@ -9,6 +9,5 @@ cost       what a launch has to do and how many cycles that takes
 plan       which kernel, how many threads, how much memory
 arguments  what a kernel is called with
 shard      one GPU's genomes, run in chunks that fit into memory
-run        a population split over all GPUs
 state      the states of networks with memory, between calls
 """

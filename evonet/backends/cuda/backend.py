@@ -1,23 +1,32 @@
-"""NVIDIA GPUs through CuPy: kernels/cuda/*.cu, compiled when they are first needed."""
+"""NVIDIA GPUs through CuPy: each one runs its shard of the genomes."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+import contextlib
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
-from evonet.backends.base import DeviceBound
-from evonet.backends.cuda.discovery import usable_devices
-from evonet.backends.cuda.run import CudaForward
-from evonet.backends.cuda.state import CudaSteps
+from evonet.backends.base import DeviceBound, Rollout
+from evonet.backends.cuda.device import Device, DeviceArray, device_index
+from evonet.backends.cuda.discovery import check_process, usable_devices
+from evonet.backends.cuda.layout import gather_samples
+from evonet.backends.cuda.shard import Shard
+from evonet.backends.cuda.state import DeviceState
+from evonet.errors import DeviceMemoryError, ShapeError
+from evonet.schedule.cells import first_state
 
 if TYPE_CHECKING:
-    from evonet.backends.base import Episodes, Rollout
-    from evonet.backends.cuda.device import Device, DeviceArray
+    from evonet.backends.base import Episodes
     from evonet.definitions.backends import Mapping
     from evonet.schedule.schedule import Schedule
+
+LEAST_WORK: Final = 1 << 18
+"""Nodes and links that are worth a GPU of their own: fewer take longer to send than to run."""
 
 
 class CudaBackend:
@@ -37,54 +46,176 @@ class CudaBackend:
         return CudaBound(schedule, self._devices, mapping)
 
 
+def work_before(schedule: Schedule) -> npt.NDArray[np.int64]:
+    """[P + 1] nodes and links of all genomes before each; every genome counts for 1 more."""
+    nodes = schedule.node_start
+    total: npt.NDArray[np.int64] = nodes + schedule.edge_start[nodes] + np.arange(len(nodes))
+    return total
+
+
+def split_genomes(schedule: Schedule, speeds: Sequence[int]) -> list[tuple[int, int]]:
+    """Splits a population into ranges [begin, end), for as many GPUs as there is work for.
+
+    `speeds` are relative. None of the ranges is empty, unless there are no genomes.
+    """
+    before = work_before(schedule)
+    wanted = min(len(speeds), max(1, int(before[-1]) // LEAST_WORK))
+    parts = np.cumsum(speeds[:wanted]) / sum(speeds[:wanted])
+    ends = np.searchsorted(before, parts * before[-1]).tolist()
+    ends[-1] = schedule.num_genomes
+    ranges = [(b, e) for b, e in zip([0, *ends[:-1]], ends, strict=True) if b < e]
+    return ranges or [(0, 0)]
+
+
 class CudaBound(DeviceBound):
-    """A schedule on GPUs: one upload for forward passes, losses and rollouts, one for steps."""
+    """A schedule on one or several GPUs; results are on the first, or on the host."""
 
     def __init__(self, schedule: Schedule, devices: Sequence[Device], mapping: Mapping) -> None:
-        self._forward = CudaForward(schedule, devices, mapping)
-        self._steps = CudaSteps(schedule, devices, mapping)
+        ranges = split_genomes(schedule, [device.limits.num_sms for device in devices])
+        self._schedule = schedule
+        self._devices = {device.index: device for device in devices}
+        self._first = devices[0]
+        self._shards = [
+            Shard(device, schedule, begin, end, mapping)
+            for device, (begin, end) in zip(devices, ranges, strict=False)
+        ]
+        self._states: list[DeviceState] = []  # of each shard, after the first step
+        self._process = os.getpid()
 
     def adopt(self, x: object) -> DeviceArray:
-        """Makes a device array of any library CuPy's, without a copy."""
-        return self._forward.adopt(x)
+        """Wraps a device array of any library as CuPy's, without a copy."""
+        check_process(self._process)
+        try:
+            array = self._first.adopt(x)
+        except (TypeError, ValueError, BufferError, NotImplementedError) as error:
+            raise ShapeError(
+                f"x is a {type(x).__name__} on a device, which CuPy cannot read: {error} "
+                "Copy it to the host first."
+            ) from error
+        if device_index(array) not in self._devices:
+            raise ShapeError(
+                f"x is on GPU {device_index(array)}, which evonet does not use. "
+                f"Copy it to GPU {self._first.index} first."
+            )
+        return array
 
     def forward(self, x: Any) -> npt.NDArray[Any]:
         """Evaluates from a first state and brings the outputs to the host."""
-        return self._forward(x)
+        y = np.empty(self._shape(x), self._schedule.dtype)
+        self._evaluate(x, y)
+        return y
 
     def forward_on_device(self, x: Any) -> DeviceArray:
-        """Evaluates from a first state and leaves the outputs on the first GPU."""
-        return self._forward.on_device(x)
+        """Leaves the outputs on the first GPU, whose work may still be under way."""
+        y = self._outputs_on_device(x)
+        self._evaluate(x, y)
+        return y
 
     def step(self, x: Any) -> npt.NDArray[Any]:
-        """Continues from where the last step ended; the GPUs keep what nodes remember."""
-        return self._steps(x)
+        """Continues from where the last step ended; states stay on the GPUs."""
+        y = np.empty(self._shape(x), self._schedule.dtype)
+        self._step(x, y)
+        return y
 
     def step_on_device(self, x: Any) -> DeviceArray:
         """Does what `step` does and leaves the outputs on the first GPU."""
-        return self._steps.on_device(x)
+        y = self._outputs_on_device(x)
+        self._step(x, y)
+        return y
 
     @property
     def num_samples(self) -> int | None:
         """B of the state; None before the first step."""
-        return self._steps.num_samples
+        return int(self._states[0].shape[-1]) if self._states else None
 
     def reset(self) -> None:
-        """Forgets everything, and frees its memory."""
-        self._steps.reset()
+        """Forgets all steps, and frees the memory of their states."""
+        self._states = []
+        for shard in self._shards:
+            shard.device.release_memory()
 
     def read_state(self) -> npt.NDArray[Any] | None:
         """Copies what the nodes remember, [C, N, B], to the host; None before the first step."""
-        return self._steps.read()
+        read = [state.read() for state in self._states]
+        return np.concatenate(read, axis=1) if read else None
 
     def write_state(self, state: npt.NDArray[Any]) -> None:
         """Continues from a state [C, N, B] of the schedule's type."""
-        self._steps.write(state)
+        start = self._schedule.node_start
+        self.reset()
+        self._states = [
+            DeviceState(shard.device, state[:, start[shard.begin] : start[shard.end]])
+            for shard in self._shards
+        ]
 
     def loss(self, x: Any, targets: Any, loss: int) -> npt.NDArray[Any]:
         """Evaluates and adds up losses on the GPUs; only [P, 2] numbers come back."""
-        return self._forward.loss(x, targets, loss)
+        losses = np.zeros((self._schedule.num_genomes, 2), self._schedule.dtype)
+        if 0 not in self._shape(x):
+            check_process(self._process)
+            goals, samples = self._contiguous(targets), self._contiguous(x)
+            self._each(lambda shard: shard.loss(samples, goals, loss, losses))
+        return losses
 
     def rollout(self, episodes: Episodes, genomes: npt.NDArray[np.int64]) -> Rollout:
         """Plays whole episodes on the GPUs, a thread for each; only [K, E] numbers come back."""
-        return self._forward.rollout(episodes, genomes)
+        check_process(self._process)
+        shape = len(genomes), episodes.count
+        rollout = Rollout(np.empty(shape, self._schedule.dtype), np.empty(shape, np.int32))
+        self._each(lambda shard: shard.rollout(episodes, genomes, rollout))
+        return rollout
+
+    def _step(self, x: Any, y: Any) -> None:
+        if not self._states:
+            self.write_state(first_state(self._schedule, x.shape[-2]))
+        self._evaluate(x, y, self._states)
+        for state in self._states:
+            state.swap()
+
+    def _evaluate(self, x: Any, y: Any, states: Sequence[DeviceState] = ()) -> None:
+        """Writes all outputs to y [P, B, O], on the host or on the first GPU."""
+        if y.size:
+            check_process(self._process)
+            samples, state_of = self._contiguous(x), dict(zip(self._shards, states, strict=False))
+            self._each(lambda shard: shard.forward(samples, y, state_of.get(shard)))
+
+    def _outputs_on_device(self, x: Any) -> DeviceArray:
+        """Makes room for [P, B, O] on the first GPU, by freeing what can be uploaded again."""
+        check_process(self._process)
+        shape, dtype = self._shape(x), self._schedule.dtype
+        with contextlib.suppress(DeviceMemoryError):
+            return self._first.empty(shape, dtype)
+        self._shards[0].free()
+        try:
+            return self._first.empty(shape, dtype)
+        except DeviceMemoryError as error:
+            raise DeviceMemoryError(
+                f"{error} Outputs {list(shape)} of {dtype} do not fit there: take them to the "
+                'host with out="host", or pass fewer samples at a time.'
+            ) from error
+
+    def _shape(self, x: Any) -> tuple[int, int, int]:
+        return (self._schedule.num_genomes, x.shape[-2], self._schedule.num_outputs)
+
+    def _contiguous(self, array: Any) -> Any:
+        """Host arrays come in the right form; those of a GPU are converted there."""
+        if isinstance(array, np.ndarray):
+            return array
+        return gather_samples(self._devices[device_index(array)], array, self._schedule.dtype)
+
+    def _each(self, work: Callable[[Shard], None]) -> None:
+        """Runs every shard; a single one in this thread, several in their own."""
+        if len(self._shards) == 1:
+            work(self._shards[0])
+            return
+        # Other threads have other current streams: what the arguments come from must be done.
+        for device in self._devices.values():
+            device.finish()
+
+        def work_to_end(shard: Shard) -> None:
+            work(shard)
+            shard.device.finish()
+
+        with ThreadPoolExecutor(len(self._shards)) as pool:
+            for run in [pool.submit(work_to_end, shard) for shard in self._shards]:
+                run.result()

@@ -104,7 +104,6 @@ class Shard:
         self.device = device
         self.begin = begin
         self.end = end
-        self.state: DeviceState | None = None
         self._schedule = schedule
         self._mapping = mapping
         self._uploaded: dict[str, DeviceArray] | None = None  # all genomes, if they fit
@@ -117,17 +116,20 @@ class Shard:
         self._uploaded = None
         self.device.release_memory()
 
-    def forward(self, x: Any, y: Any) -> None:
-        """Evaluates samples of the host or any GPU, to this shard's rows of y [P, B, O]."""
+    def forward(self, x: Any, y: Any, state: DeviceState | None = None) -> None:
+        """Evaluates samples of the host or any GPU, to this shard's rows of y [P, B, O].
+
+        Networks with memory start from a state and write the next one; None is their first state.
+        """
         samples = self._samples(x)
 
         def run(begin: int, end: int) -> None:
             rows = y[begin:end]
             if self.device.holds(y):
-                self._evaluate(begin, end, samples, rows)
+                self._evaluate(begin, end, samples, rows, state)
                 return
             outputs = self.device.empty(rows.shape, rows.dtype)
-            self._evaluate(begin, end, samples, outputs)
+            self._evaluate(begin, end, samples, outputs, state)
             if isinstance(rows, np.ndarray):
                 self.device.download(outputs, rows)
             else:
@@ -204,18 +206,22 @@ class Shard:
         return size
 
     def _evaluate(
-        self, begin: int, end: int, samples: Callable[[int, int], DeviceArray], outputs: DeviceArray
+        self,
+        begin: int,
+        end: int,
+        samples: Callable[[int, int], DeviceArray],
+        outputs: DeviceArray,
+        state: DeviceState | None = None,
     ) -> Workload:
         """Launches the forward pass of a chunk."""
         s = self._schedule
         arrays, x = self._upload(begin, end), samples(begin, end)
         work = self._measure(begin, end, x.shape[-2], x.ndim == 2)
         plan = plan_forward(work, self.device.limits, self._mapping)
-        state = NO_STATE
-        if self.state is not None:
-            state = self.state.arguments(int(s.node_start[begin] - s.node_start[self.begin]))
+        first_node = int(s.node_start[begin] - s.node_start[self.begin])
+        start = NO_STATE if state is None else state.arguments(first_node)
         scratch = self._scratch(plan)
-        self._launch(plan, forward_arguments(plan, work, s, arrays, x, outputs, scratch, state))
+        self._launch(plan, forward_arguments(plan, work, s, arrays, x, outputs, scratch, start))
         return work
 
     def _play(

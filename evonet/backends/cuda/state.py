@@ -8,9 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evonet.backends.cuda.arguments import NULL
-from evonet.backends.cuda.run import CudaForward
 from evonet.errors import DeviceMemoryError
-from evonet.schedule.cells import first_state
 
 if TYPE_CHECKING:
     from evonet.backends.cuda.device import Device
@@ -56,45 +54,3 @@ class DeviceState:
         if state.size:
             self._device.download(self._state, state)
         return state.reshape(self.shape)
-
-
-class CudaSteps(CudaForward):
-    """Networks with memory: every call continues from where the last one ended."""
-
-    @property
-    def num_samples(self) -> int | None:
-        """B of the state; None before the first call."""
-        states = self._states()
-        return int(states[0].shape[-1]) if states else None
-
-    def reset(self) -> None:
-        """Discards the state, and frees its memory."""
-        for shard in self._shards:
-            shard.state = None
-            shard.device.release_memory()
-
-    def read(self) -> npt.NDArray[Any] | None:
-        """The state [C, N, B] on the host; None before the first call."""
-        states = self._states()
-        return np.concatenate([state.read() for state in states], axis=1) if states else None
-
-    def write(self, state: npt.NDArray[Any]) -> None:
-        """Continues from a state [C, N, B] of the schedule's type."""
-        start = self._schedule.node_start
-        self.reset()
-        states = [
-            DeviceState(shard.device, state[:, start[shard.begin] : start[shard.end]])
-            for shard in self._shards
-        ]
-        for shard, written in zip(self._shards, states, strict=True):
-            shard.state = written
-
-    def _forward(self, x: Any, y: Any) -> None:
-        if not self._states():
-            self.write(first_state(self._schedule, x.shape[-2]))
-        super()._forward(x, y)
-        for state in self._states():
-            state.swap()
-
-    def _states(self) -> list[DeviceState]:
-        return [shard.state for shard in self._shards if shard.state is not None]

@@ -25,22 +25,28 @@ class Step(NamedTuple):
     ended: Flags  # [E] whether the episode has ended
 
 
+class _Task(NamedTuple):
+    reset: Callable[[FloatArray, Any], FloatArray]
+    step: Callable[[FloatArray, FloatArray], Step]
+    observe: Callable[[FloatArray], FloatArray] = lambda state: state
+
+
 def reset(name: str, seed: int, episodes: NDArray[Any], dtype: np.dtype[Any]) -> FloatArray:
     """Returns the initial states [S, E] of episodes, given their numbers [E]."""
     words = philox(seed, 0, np.asarray(episodes, np.uint64), Purpose.EPISODE, 0)
     drawn = uniform(words).astype(dtype)
-    return _RESET[name](drawn, dtype.type)
+    return _TASKS[name].reset(drawn, dtype.type)
 
 
 def observe(name: str, state: FloatArray) -> FloatArray:
     """Returns the observations [I, E] of states [S, E]."""
-    return _OBSERVE[name](state)
+    return _TASKS[name].observe(state)
 
 
 def step(name: str, state: FloatArray, output: FloatArray) -> Step:
     """Applies outputs [O, E] to states [S, E]."""
     with np.errstate(all="ignore"):
-        return _STEP[name](state, output)
+        return _TASKS[name].step(state, output)
 
 
 # ---- kernels/control/control.h ----
@@ -344,46 +350,17 @@ def _step_t_maze(state: FloatArray, output: FloatArray) -> Step:
     return Step(after, reward, turns)
 
 
-def _same(state: FloatArray) -> FloatArray:
-    return state
-
-
-_RESET: dict[str, Callable[[FloatArray, Any], FloatArray]] = {
-    "cartpole": _reset_cartpole,
-    "mountain_car": _reset_mountain_car,
-    "mountain_car_continuous": _reset_mountain_car,
-    "pendulum": _reset_pendulum,
-    "acrobot": _reset_acrobot,
-    "single_pole": _reset_poles(1),
-    "single_pole_no_velocities": _reset_poles(1),
-    "double_pole": _reset_poles(2),
-    "double_pole_no_velocities": _reset_poles(2),
-    "copy": _reset_copy,
-    "t_maze": _reset_t_maze,
-}
-_OBSERVE: dict[str, Callable[[FloatArray], FloatArray]] = {
-    "cartpole": _same,
-    "mountain_car": _same,
-    "mountain_car_continuous": _same,
-    "pendulum": _observe_pendulum,
-    "acrobot": _observe_acrobot,
-    "single_pole": _observe_poles(True),
-    "single_pole_no_velocities": _observe_poles(False),
-    "double_pole": _observe_poles(True),
-    "double_pole_no_velocities": _observe_poles(False),
-    "copy": _observe_copy,
-    "t_maze": _observe_t_maze,
-}
-_STEP: dict[str, Callable[[FloatArray, FloatArray], Step]] = {
-    "cartpole": _step_cartpole,
-    "mountain_car": _step_mountain_car,
-    "mountain_car_continuous": _step_mountain_car_continuous,
-    "pendulum": _step_pendulum,
-    "acrobot": _step_acrobot,
-    "single_pole": _step_poles(1),
-    "single_pole_no_velocities": _step_poles(1),
-    "double_pole": _step_poles(2),
-    "double_pole_no_velocities": _step_poles(2),
-    "copy": _step_copy,
-    "t_maze": _step_t_maze,
+_POLE, _BOTH_POLES = (_reset_poles(1), _step_poles(1)), (_reset_poles(2), _step_poles(2))
+_TASKS: dict[str, _Task] = {
+    "cartpole": _Task(_reset_cartpole, _step_cartpole),
+    "mountain_car": _Task(_reset_mountain_car, _step_mountain_car),
+    "mountain_car_continuous": _Task(_reset_mountain_car, _step_mountain_car_continuous),
+    "pendulum": _Task(_reset_pendulum, _step_pendulum, _observe_pendulum),
+    "acrobot": _Task(_reset_acrobot, _step_acrobot, _observe_acrobot),
+    "single_pole": _Task(*_POLE, _observe_poles(True)),
+    "single_pole_no_velocities": _Task(*_POLE, _observe_poles(False)),
+    "double_pole": _Task(*_BOTH_POLES, _observe_poles(True)),
+    "double_pole_no_velocities": _Task(*_BOTH_POLES, _observe_poles(False)),
+    "copy": _Task(_reset_copy, _step_copy, _observe_copy),
+    "t_maze": _Task(_reset_t_maze, _step_t_maze, _observe_t_maze),
 }

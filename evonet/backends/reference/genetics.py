@@ -46,7 +46,7 @@ class ReferenceEngine:
         generation: int,
         dtype: np.dtype[Any],
     ) -> Population:
-        """See `Engine`."""
+        """See `NativeEngine`."""
         with np.errstate(all="ignore"):
             genomes = [
                 make_first_genome(plan, rules, Draws(seed, generation, g), dtype)
@@ -65,7 +65,7 @@ class ReferenceEngine:
         next_node_key: int,
         next_innovation: int,
     ) -> tuple[Population, int, int]:
-        """See `Engine`."""
+        """See `NativeEngine`."""
         registry = Registry(next_node_key, next_innovation)
         genomes = []
         with np.errstate(all="ignore"):
@@ -84,7 +84,7 @@ class ReferenceEngine:
     def speciate(
         self, population: Population, representatives: Population, threshold: float, rules: Rules
     ) -> tuple[npt.NDArray[np.int32], Indices]:
-        """See `Engine`."""
+        """See `NativeEngine`."""
         genomes = [Genes.of(population, g) for g in range(len(population))]
         species = np.full(len(genomes), -1, np.int32)
         chosen: list[int] = []

@@ -26,7 +26,8 @@ from evonet import (
     Population,
     ShapeError,
 )
-from evonet.backends.cuda import run, shard
+from evonet.backends.cuda import backend as cuda_backend
+from evonet.backends.cuda import shard
 from evonet.backends.cuda.device import Device
 from evonet.backends.cuda.layout import packed_nbytes
 from evonet.functions.registry import LOSSES
@@ -389,7 +390,7 @@ def test_targets_may_be_on_the_gpu_in_any_type(imaginary_gpus: Lend) -> None:
 
 @pytest.fixture
 def two_gpus(imaginary_gpus: Lend, monkeypatch: pytest.MonkeyPatch) -> Machine:
-    monkeypatch.setattr(run, "LEAST_WORK", 50)
+    monkeypatch.setattr(cuda_backend, "LEAST_WORK", 50)
     return imaginary_gpus(num_devices=2)
 
 
@@ -439,7 +440,7 @@ class OneAfterTheOther:
 def test_other_threads_wait_for_the_samples(
     two_gpus: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(run, "ThreadPoolExecutor", OneAfterTheOther)
+    monkeypatch.setattr(cuda_backend, "ThreadPoolExecutor", OneAfterTheOther)
     x = samples(9, 3)
     y = on("cuda")(uploaded(x.astype(np.float64)))
     assert_same_bits(y, on("cpu")(x))
@@ -472,11 +473,11 @@ def test_the_current_gpu_of_cupy_is_the_first(imaginary_gpus: Lend) -> None:
 
 
 def test_work_is_split_by_the_speed_of_the_gpus(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run, "LEAST_WORK", 1)
+    monkeypatch.setattr(cuda_backend, "LEAST_WORK", 1)
     genomes = Population.random(300, 3, 2, num_nodes=10, num_connections=20, seed=1)
     schedule = build_schedule(genomes)
-    before = run.work_before(schedule)
-    ranges = run.split_genomes(schedule, [1, 2, 3])
+    before = cuda_backend.work_before(schedule)
+    ranges = cuda_backend.split_genomes(schedule, [1, 2, 3])
     assert ranges[0][0] == 0
     assert ranges[-1][1] == 300
     assert all(a[1] == b[0] for a, b in itertools.pairwise(ranges))
@@ -486,8 +487,8 @@ def test_work_is_split_by_the_speed_of_the_gpus(monkeypatch: pytest.MonkeyPatch)
 
 def test_little_work_stays_on_one_gpu() -> None:
     schedule = build_schedule(population(), on_cycle="zero")
-    assert run.split_genomes(schedule, [1, 1]) == [(0, 40)]
-    assert run.split_genomes(build_schedule(population()[:0]), [1, 1]) == [(0, 0)]
+    assert cuda_backend.split_genomes(schedule, [1, 1]) == [(0, 40)]
+    assert cuda_backend.split_genomes(build_schedule(population()[:0]), [1, 1]) == [(0, 0)]
 
 
 def test_fewer_genomes_than_gpus_leave_some_gpus_idle(two_gpus: Machine) -> None:

@@ -16,7 +16,8 @@ import evonet
 from evonet import DeviceMemoryError, Population
 from evonet.backends.base import Episodes, Rollout
 from evonet.backends.cpu import CpuBackend
-from evonet.backends.cuda import run, shard
+from evonet.backends.cuda import backend as cuda_backend
+from evonet.backends.cuda import shard
 from evonet.backends.cuda.cost import RolloutWorkload
 from evonet.backends.cuda.device import DeviceLimits
 from evonet.backends.cuda.plan import (
@@ -329,7 +330,7 @@ def test_genomes_that_exceed_shared_memory_play_too(imaginary_gpus: Lend) -> Non
 def test_several_gpus_share_the_players(
     genomes: Any, imaginary_gpus: Lend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(run, "LEAST_WORK", 50)
+    monkeypatch.setattr(cuda_backend, "LEAST_WORK", 50)
     machine = imaginary_gpus(num_devices=2)
     found, expected = (play(players(b), genomes=genomes) for b in ("cuda", "cpu"))
     assert_same(found, expected)
@@ -340,7 +341,7 @@ def test_several_gpus_share_the_players(
 def test_each_of_several_gpus_may_run_out_of_memory(
     imaginary_gpus: Lend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(run, "LEAST_WORK", 50)
+    monkeypatch.setattr(cuda_backend, "LEAST_WORK", 50)
     machine = imaginary_gpus(num_devices=2)
     expected = play(players("cpu"))
     gpu = players("cuda")
