@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from evonet.backends import Backend, DeviceBound, resolve_backend
+from evonet.backends.arrays import as_type, read_genome_index, read_numbers, read_positions
 from evonet.backends.base import Episodes, Rollout
-from evonet.backends.device_arrays import is_on_gpu
 from evonet.definitions.backends import MAPPINGS, BackendName, Mapping
 from evonet.definitions.controls import find_control
 from evonet.definitions.dynamics import Dynamics, KindName, Propagation
@@ -41,24 +41,11 @@ class Network:
         mapping: Mapping = "auto",
         genome_index: npt.ArrayLike | None = None,
     ) -> None:
-        """Binds a schedule to a backend.
-
-        Args:
-            schedule: P networks.
-            backend: A backend, or its name as for `compile`.
-            threads: Threads to use; 0 for all available.
-            mapping: How work is laid out over the threads of a GPU.
-            genome_index: [P] positions in the whole population; None for 0 to P - 1.
-
-        Raises:
-            BackendError: The backend cannot run here.
-            OptionError: There is no such backend.
-            ShapeError: genome_index has another shape, or holds something but whole numbers.
-        """
+        """Binds a schedule to a backend; `compile_with` describes the arguments and errors."""
         found = resolve_backend(backend) if isinstance(backend, str) else backend
         self.schedule = schedule
         self.backend = found.name
-        self.genome_index = _genome_index(genome_index, schedule.num_genomes)
+        self.genome_index = read_genome_index(genome_index, schedule.num_genomes)
         self._bound = found.bind(schedule, threads, mapping)
         self._has_memory = schedule.dynamics.has_memory
         self._evaluate = self._bound.step if self._has_memory else self._bound.forward
@@ -166,7 +153,7 @@ class Network:
                 f"targets must have shape {list(wanted)}, one row per sample, "
                 f"found {list(found.shape)}."
             )
-        answers = self._on_host(found) if isinstance(found, np.ndarray) else found
+        answers = as_type(found, self._dtype)
         pairs = self._bound.loss(samples, answers, LOSS_IDS[loss]).astype(np.float64)
         return pairs[:, 0] + pairs[:, 1]
 
@@ -176,41 +163,14 @@ class Network:
         if found.ndim == 2:
             fits = found.shape[1] == self._num_inputs
         else:
-            fits = (
-                found.ndim == 3
-                and found.shape[0] == self._num_genomes
-                and found.shape[2] == self._num_inputs
-            )
+            wanted = self._num_genomes, self._num_inputs
+            fits = found.ndim == 3 and (found.shape[0], found.shape[2]) == wanted
         if not fits:
             raise ShapeError(self._shape_fault(found.shape))
-        return self._on_host(found) if isinstance(found, np.ndarray) else found
+        return as_type(found, self._dtype)
 
     def _numbers(self, name: str, x: Any) -> Any:
-        found = x if type(x) is np.ndarray else self._read(name, x)
-        if found.dtype.kind not in "biuf":
-            # NumPy would silently parse text, drop imaginary parts and turn None into NaN.
-            raise ShapeError(f"{name} must be an array of real numbers, found {found.dtype}.")
-        return found
-
-    def _read(self, name: str, x: Any) -> Any:
-        """Makes an array of anything: a NumPy array, or one in the backend's memory."""
-        if is_on_gpu(x):
-            if self._device is None:
-                raise ShapeError(
-                    f"{name} is a {type(x).__name__} on a GPU, and backend={self.backend!r} reads "
-                    "the host's memory. Copy it first: x.get() in CuPy, x.cpu() in PyTorch."
-                )
-            return self._device.adopt(x)
-        try:
-            if hasattr(x, "__dlpack__") and not hasattr(x, "__array__"):
-                return np.from_dlpack(x)
-            return np.asarray(x)
-        except (TypeError, ValueError, BufferError) as error:
-            raise ShapeError(f"{name} must be an array of real numbers: {error}") from error
-
-    def _on_host(self, found: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        samples = np.asarray(found, self._dtype, order="C")
-        return samples if samples.flags.aligned else samples.copy()
+        return read_numbers(name, x, self._device, self.backend)
 
     def _shape_fault(self, found: tuple[int, ...]) -> str:
         message = (
@@ -266,25 +226,7 @@ class Network:
             seed=check_whole("seed", seed, 0, 2**64 - 1),
             first=check_whole("first_episode", first_episode, 0, most),
         )
-        if genomes is None:
-            chosen = np.arange(self._num_genomes, dtype=np.int64)
-        else:
-            chosen = self._choose(genomes)
-        return self._bound.rollout(played, chosen)
-
-    def _choose(self, genomes: npt.ArrayLike) -> npt.NDArray[np.int64]:
-        found = np.asarray(genomes)
-        if found.ndim != 1 or (found.size and found.dtype.kind not in "iu"):
-            raise ShapeError(
-                f"genomes must be a list of positions, found {found.dtype} of shape "
-                f"{list(found.shape)}."
-            )
-        outside = found[(found < 0) | (found >= self._num_genomes)]
-        if outside.size:
-            raise OptionError(
-                f"genomes: there is no genome {outside[0]}. Allowed: 0 to {self._num_genomes - 1}."
-            )
-        return np.ascontiguousarray(found, np.int64)
+        return self._bound.rollout(played, read_positions(genomes, self._num_genomes))
 
     def reset(self) -> None:
         """Forgets everything, as before the first call; feed-forward networks remember nothing."""
@@ -315,7 +257,7 @@ class Network:
             raise ShapeError(
                 f"state must have shape [{wanted[0]}, {wanted[1]}, B], found {list(found.shape)}."
             )
-        self._bound.write_state(self._on_host(found))
+        self._bound.write_state(as_type(np.asarray(found), self._dtype))
 
     def _check_remembered(self, num_samples: int) -> None:
         remembered = self._bound.num_samples
@@ -330,18 +272,6 @@ class Network:
 
     def __repr__(self) -> str:
         return f"Network({self.kind}, backend={self.backend!r}, {self.schedule!r})"
-
-
-def _genome_index(found: npt.ArrayLike | None, num_genomes: int) -> npt.NDArray[np.int64]:
-    if found is None:
-        return np.arange(num_genomes, dtype=np.int64)
-    index = np.asarray(found)
-    if index.shape != (num_genomes,) or (index.size and index.dtype.kind not in "iu"):
-        raise ShapeError(
-            f"genome_index must be {num_genomes} whole numbers, one per genome, found "
-            f"{index.dtype} of shape {list(index.shape)}."
-        )
-    return index.astype(np.int64)
 
 
 def _check_out(out: object) -> None:
@@ -422,16 +352,8 @@ def compile_with(
 ) -> Network:
     """Compiles a population to networks that work through time as `dynamics` describes.
 
-    Args:
-        population: P genomes.
-        dynamics: How the networks work through time.
-        backend: As for `compile`, as are the next four.
-        mapping: How work is laid out over the threads of a GPU.
-        dtype: float32 or float64; None keeps the population's.
-        threads: Threads to use; 0 for all available.
-        on_cycle: What to do with feed-forward genomes with a cycle.
-        genome_index: [P] positions of the genomes in the whole population, if this is a part of
-            it; None for 0 to P - 1.
+    `genome_index` holds the [P] positions of the genomes in the whole population, if this is a part
+    of it; None stands for 0 to P - 1. The other arguments are those of `compile`.
 
     Raises:
         EvonetError: As for `compile`.

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, Final, Generic, Literal, NamedTuple, TypeVar
 
 from evonet.messages import did_you_mean, show
@@ -42,12 +43,12 @@ class Rule(Generic[T]):
         raise NotImplementedError
 
 
+@dataclass(frozen=True, eq=False)
 class Whole(Rule[int]):
     """A whole number between two bounds, both allowed."""
 
-    def __init__(self, least: int = 0, most: int = MOST) -> None:
-        self.least = least
-        self.most = most
+    least: int = 0
+    most: int = MOST
 
     def parse(self, text: str) -> object:
         """Reads what Python's `int` reads."""
@@ -66,15 +67,13 @@ class Whole(Rule[int]):
         return number
 
 
+@dataclass(frozen=True, eq=False)
 class Real(Rule[float]):
     """A finite number from `least` to `most`, or above `above`."""
 
-    def __init__(
-        self, least: float | None = None, most: float | None = None, *, above: float | None = None
-    ) -> None:
-        self.least = least
-        self.most = most
-        self.above = above
+    least: float | None = None
+    most: float | None = None
+    above: float | None = None
 
     def parse(self, text: str) -> object:
         """Reads what Python's `float` reads."""
@@ -145,11 +144,11 @@ class OneOfOrImport(OneOf):
         return value if isinstance(value, str) and ":" in value else super().check(value)
 
 
+@dataclass(frozen=True, eq=False)
 class Spelled(Rule[Any]):
     """A value that has several spellings, in upper or lower case, given all their meanings."""
 
-    def __init__(self, values: Mapping[str, T]) -> None:
-        self.values = values
+    values: Mapping[str, object]
 
     def check(self, value: object) -> Any:
         """Reads a boolean as the word "true" or "false"."""
@@ -160,12 +159,12 @@ class Spelled(Rule[Any]):
         return self.values[word]
 
 
+@dataclass(frozen=True, eq=False)
 class Or(Rule[Any]):
-    """Special words and their values, besides what another rule accepts; None is not in files."""
+    """Special words and their values, besides what another rule accepts; files leave None out."""
 
-    def __init__(self, rule: Rule[Any], words: Mapping[str, str | None]) -> None:
-        self.rule = rule
-        self.words = words
+    rule: Rule[Any]
+    words: Mapping[str, str | None]
 
     def parse(self, text: str) -> object:
         """Leaves the words for `check`."""
@@ -184,11 +183,11 @@ class Or(Rule[Any]):
             raise RefusedError(f"{str(refusal)[:-1]}, or {words}.") from None
 
 
+@dataclass(frozen=True, eq=False)
 class Maybe(Rule[Any]):
     """What another rule accepts, or None, which a file can only express by leaving it out."""
 
-    def __init__(self, rule: Rule[Any]) -> None:
-        self.rule = rule
+    rule: Rule[Any]
 
     def parse(self, text: str) -> object:
         """Reads what the other rule reads."""
@@ -203,11 +202,11 @@ PROBABILITY: Final = Real(0.0, 1.0)
 NOT_NEGATIVE: Final = Real(0.0)
 
 
+@dataclass(frozen=True, eq=False)
 class FunctionNames(Rule[tuple[str, ...]]):
     """Names of registered functions, at least one; a repeated name is picked more often."""
 
-    def __init__(self, known: Iterable[str]) -> None:
-        self.known = known
+    known: Iterable[str]
 
     def parse(self, text: str) -> object:
         """Splits at white space."""
@@ -229,11 +228,11 @@ class FunctionNames(Rule[tuple[str, ...]]):
         return tuple(value)
 
 
+@dataclass(frozen=True, eq=False)
 class FunctionName(Rule[str]):
     """The name of a registered function, or "random" for any of the options."""
 
-    def __init__(self, known: Iterable[str]) -> None:
-        self.known = known
+    known: Iterable[str]
 
     def check(self, value: object) -> str:
         """Reads "none" as "random", as neat-python does."""

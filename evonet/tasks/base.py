@@ -155,6 +155,14 @@ def _refuse_state(task: Task, state: Mapping[str, object]) -> None:
         raise OptionError(f"{task!r} keeps no state, so {min(state)} cannot be restored.")
 
 
+def mean_return(returns: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Returns the mean of returns [G, E] over episodes, summed in order to be reproducible."""
+    total = np.zeros(len(returns))
+    for episode in returns.T:
+        total += episode
+    return total / len(returns.T)
+
+
 def is_task(found: object) -> bool:
     """Whether something has all that a task must have."""
     return isinstance(found, Task) or all(hasattr(found, name) for name in REQUIRED)

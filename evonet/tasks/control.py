@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from evonet.config.rules import Maybe, Real, Whole
 from evonet.definitions.controls import find_control
-from evonet.tasks.base import Task
+from evonet.tasks.base import Task, mean_return
 from evonet.tasks.options import read_option
 
 if TYPE_CHECKING:
@@ -78,15 +78,8 @@ class Control(Task):
         first_episode: int = 0,
         genomes: npt.ArrayLike | None = None,
     ) -> npt.NDArray[np.float64]:
-        """Returns the mean return of each genome, summed in order so that it is reproducible.
-
-        The arguments are those of `returns`.
-        """
-        returns = self.returns(network, seed, first_episode, episodes, genomes)
-        total = np.zeros(len(returns))
-        for episode in range(episodes):
-            total += returns[:, episode]
-        return total / episodes
+        """Returns the mean return of each genome; the arguments are those of `returns`."""
+        return mean_return(self.returns(network, seed, first_episode, episodes, genomes))
 
     def returns(
         self,

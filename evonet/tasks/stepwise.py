@@ -13,7 +13,7 @@ import numpy.typing as npt
 from evonet.config.rules import Maybe, Real, Whole
 from evonet.errors import OptionError, ShapeError
 from evonet.numerics.philox import Purpose, philox
-from evonet.tasks.base import Task
+from evonet.tasks.base import Task, mean_return
 from evonet.tasks.options import read_option
 
 if TYPE_CHECKING:
@@ -96,11 +96,7 @@ class Stepwise(Task):
 
     def evaluate(self, network: Network, seed: int) -> npt.NDArray[Any]:
         """Plays all episodes of all genomes side by side; see `Task.evaluate`."""
-        total = self.returns(network, seed, 0, self.episodes)
-        fitness = np.zeros(len(total))
-        for episode in range(self.episodes):
-            fitness += total[:, episode]
-        return fitness / self.episodes
+        return mean_return(self.returns(network, seed, 0, self.episodes))
 
     def returns(
         self, network: Network, seed: int, first_episode: int, episodes: int

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,8 @@ from evonet.tasks.options import FilePath, read_option
 
 if TYPE_CHECKING:
     from evonet.network import Network
+
+Loss: TypeAlias = Literal["squared", "cross_entropy"]
 
 # The fraction of a perfect fitness that solves parity: neat-python's XOR example asks for 3.9 of 4.
 SOLVED_SHARE: Final = 0.975
@@ -41,7 +43,7 @@ class Supervised(Task):
         y: npt.ArrayLike,
         best: float = 0.0,
         *,
-        loss: Literal["squared", "cross_entropy"] = "squared",
+        loss: Loss = "squared",
         mean: bool = False,
         solved: float | None = None,
         test: Examples | None = None,
@@ -54,7 +56,7 @@ class Supervised(Task):
             ShapeError: x and y are not two-dimensional or differ in length.
             OptionError: There is no such loss.
         """
-        check_option("loss", loss, ("squared", "cross_entropy"))
+        check_option("loss", loss, get_args(Loss))
         self.x = np.asarray(x, np.float64)
         self.y = np.asarray(y, np.float64)
         if self.x.ndim != 2 or self.y.ndim != 2 or len(self.x) != len(self.y):
@@ -157,8 +159,8 @@ def regression(
         FileNotFoundError: There is no such file.
     """
     examples = _load(data, targets, classes=False)
-    train, test = split_examples(examples, test_fraction, split_seed, standardize)
-    return _mean_loss("squared", train, test, solved)
+    split = split_examples(examples, test_fraction, split_seed, standardize)
+    return _mean_loss("squared", *split, solved)
 
 
 def classification(
@@ -176,26 +178,16 @@ def classification(
     Classes are text or numbers; networks have an output for each, in sorted order.
     """
     examples = _load(data, targets, classes=True)
-    train, test = split_examples(examples, test_fraction, split_seed, standardize)
-    return _mean_loss("cross_entropy", train, test, solved)
+    split = split_examples(examples, test_fraction, split_seed, standardize)
+    return _mean_loss("cross_entropy", *split, solved)
 
 
 def _mean_loss(
-    loss: Literal["squared", "cross_entropy"],
-    train: Examples,
-    test: Examples | None,
-    solved: float | None,
+    loss: Loss, train: Examples, test: Examples | None, solved: float | None
 ) -> Supervised:
-    return Supervised(
-        train.x,
-        train.y,
-        loss=loss,
-        mean=True,
-        solved=solved,
-        test=test,
-        input_names=train.input_names,
-        output_names=train.output_names,
-    )
+    task = Supervised(train.x, train.y, loss=loss, mean=True, solved=solved, test=test)
+    task.input_names, task.output_names = train.input_names, train.output_names
+    return task
 
 
 def _load(data: Any, targets: Any, classes: bool) -> Examples:
