@@ -147,7 +147,7 @@ class Network:
             )
         samples = self._samples(x)
         wanted = (samples.shape[-2], self.num_outputs)
-        found = self._numbers("targets", targets)
+        found = read_numbers("targets", targets, self._device, self.backend)
         if found.shape != wanted:
             raise ShapeError(
                 f"targets must have shape {list(wanted)}, one row per sample, "
@@ -159,7 +159,7 @@ class Network:
 
     def _samples(self, x: Any) -> Any:
         """Brings samples into the backend's form, on the host or on its device."""
-        found = self._numbers("x", x)
+        found = read_numbers("x", x, self._device, self.backend)
         if found.ndim == 2:
             fits = found.shape[1] == self._num_inputs
         else:
@@ -168,9 +168,6 @@ class Network:
         if not fits:
             raise ShapeError(self._shape_fault(found.shape))
         return as_type(found, self._dtype)
-
-    def _numbers(self, name: str, x: Any) -> Any:
-        return read_numbers(name, x, self._device, self.backend)
 
     def _shape_fault(self, found: tuple[int, ...]) -> str:
         message = (
@@ -251,7 +248,7 @@ class Network:
     def state(self, state: Any) -> None:
         if not self._has_memory:
             raise OptionError("feed-forward networks remember nothing, so they have no state.")
-        found = self._numbers("state", state)
+        found = read_numbers("state", state, self._device, self.backend)
         wanted = self.schedule.dynamics.num_states, self.schedule.num_nodes
         if found.ndim != 3 or found.shape[:2] != wanted:
             raise ShapeError(

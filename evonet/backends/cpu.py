@@ -69,7 +69,7 @@ class CpuBound(HostBound):
 
     def forward(self, x: Array) -> Array:
         """Spreads samples and genomes over threads."""
-        y = np.empty((self._num_genomes, x.shape[-2], self._num_outputs), self._dtype)
+        y = self._outputs(x)
         self._kernel(x, y)
         return y
 

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 
 from evonet.config.task import FrozenTable
 from evonet.errors import ExpressionError, OptionError
-from evonet.functions.registry import OWN, Texts
-from evonet.functions.table import Functions
+from evonet.functions.registry import OWN, Texts, undone_on_error
 from evonet.messages import did_you_mean, name, show
 
 if TYPE_CHECKING:
@@ -47,8 +46,7 @@ def registered(draft: Draft) -> Iterator[None]:
 
     Functions with faults are noted in the draft; all others get their canonical spelling.
     """
-    new: list[tuple[Functions, str]] = []
-    try:
+    with undone_on_error() as new:
         for title, texts in draft.functions.items():
             for word, text in list(texts.items()):
                 key = f"functions.{title}.{name(word)}"
@@ -59,10 +57,6 @@ def registered(draft: Draft) -> Iterator[None]:
                 except (ExpressionError, OptionError) as error:
                     draft.blame(key, _in_one_line(error, key, text))
         yield
-    except BaseException:
-        for functions, word in new:
-            functions.unregister(word)
-        raise
 
 
 def _in_one_line(error: ExpressionError | OptionError, key: str, text: str) -> str:

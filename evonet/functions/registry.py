@@ -95,10 +95,21 @@ def unregister_aggregation(name: str) -> None:
 
 
 @contextmanager
-def adopted(texts: Texts, where: str = "") -> Iterator[None]:
-    """Registers a file's custom functions, and removes them again if reading the file fails."""
+def undone_on_error() -> Iterator[list[tuple[Functions, str]]]:
+    """Gives a list for the names that a block registers; they are removed again if it raises."""
     new: list[tuple[Functions, str]] = []
     try:
+        yield new
+    except BaseException:
+        for functions, name in new:
+            functions.unregister(name)
+        raise
+
+
+@contextmanager
+def adopted(texts: Texts, where: str = "") -> Iterator[None]:
+    """Registers a file's custom functions, and removes them again if reading the file fails."""
+    with undone_on_error() as new:
         for title, functions in OWN.items():
             for name, text in texts.get(title, {}).items():
                 place = f"{where}functions.{title}.{str(name)[:40]}"
@@ -107,10 +118,6 @@ def adopted(texts: Texts, where: str = "") -> Iterator[None]:
                 if functions.register(name, text, place):
                     new.append((functions, name))
         yield
-    except BaseException:
-        for functions, name in new:
-            functions.unregister(name)
-        raise
 
 
 def join_texts(*parts: Texts) -> dict[str, dict[str, str]]:

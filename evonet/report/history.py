@@ -90,20 +90,9 @@ class History:
 
 
 _NUMBERS: Final = (
-    "generation",
-    "best",
-    "mean",
-    "min",
-    "max",
-    "std",
-    "best_so_far",
-    "solved",
-    "mean_nodes",
-    "mean_connections",
-    "best_nodes",
-    "best_connections",
-    "evaluations",
-    "evaluations_per_second",
+    *("generation", "best", "mean", "min", "max", "std", "best_so_far", "solved"),
+    *("mean_nodes", "mean_connections", "best_nodes", "best_connections"),
+    *("evaluations", "evaluations_per_second"),
 )
 
 

@@ -128,51 +128,32 @@ def _pack_units(s: Schedule, begin: int, end: int) -> dict[str, npt.NDArray[Any]
     nodes = slice(int(s.node_start[begin]), int(s.node_start[end]))
     counts = np.diff(s.edge_start[nodes.start : nodes.stop + 1])
     node_start = s.node_start[begin : end + 1] - nodes.start
-    header = np.zeros(len(counts) + 1, np.int64)  # first unit of each node
-    np.cumsum(_node_units(counts, s.dtype), out=header[1:])
-    unit_start = header[node_start]
-    units = np.zeros((int(header[-1]), 4), np.uint32)
-    _pack_headers(units, header[:-1], s, nodes, counts, node_start)
-    _pack_links(units, header[:-1], s, nodes, counts)
-    node_unit = header[:-1] - np.repeat(unit_start[:-1], np.diff(node_start))
-    return {"unit_start": unit_start, "node_unit": node_unit.astype(np.int32), "units": units}
+    starts = np.zeros(len(counts) + 1, np.int64)
+    np.cumsum(_node_units(counts, s.dtype), out=starts[1:])
+    units = np.zeros((int(starts[-1]), 4), np.uint32)
+    words, reals = units.reshape(-1), units.reshape(-1).view(s.dtype)
 
-
-def _pack_headers(
-    units: npt.NDArray[np.uint32],
-    header: npt.NDArray[np.int64],
-    s: Schedule,
-    nodes: slice,
-    counts: npt.NDArray[np.int64],
-    node_start: npt.NDArray[np.int64],
-) -> None:
+    header = starts[:-1]  # first unit of each node
     is_last = np.zeros(len(counts), np.uint32)
     is_last[node_start[1:][np.diff(node_start) > 0] - 1] = 1
-    reals = units.reshape(-1).view(s.dtype)
     place = header * (UNIT // s.dtype.itemsize)
     reals[place] = s.bias[nodes]
     reals[place + 1] = s.response[nodes]
-    words = units.reshape(-1)
     place = header * 4 + 2 * s.dtype.itemsize // 4
     words[place] = counts << 8 | s.aggregation[nodes]
     words[place + 1] = s.slot[nodes].astype(np.uint32) << 9 | is_last << 8 | s.activation[nodes]
 
-
-def _pack_links(
-    units: npt.NDArray[np.uint32],
-    header: npt.NDArray[np.int64],
-    s: Schedule,
-    nodes: slice,
-    counts: npt.NDArray[np.int64],
-) -> None:
     first, last = int(s.edge_start[nodes.start]), int(s.edge_start[nodes.stop])
     per_unit = _links_per_unit(s.dtype)
     first_link = (header + _header_units(s.dtype)) * per_unit
     shift = first_link - (s.edge_start[nodes] - first)
     place = np.arange(last - first) + np.repeat(shift, counts)
-    back = np.repeat(s.slot[nodes], counts) - s.source[first:last]
-    units.reshape(-1)[place * (4 // per_unit)] = back
-    units.reshape(-1).view(s.dtype)[place * 2 + 1] = s.weight[first:last]
+    words[place * (4 // per_unit)] = np.repeat(s.slot[nodes], counts) - s.source[first:last]
+    reals[place * 2 + 1] = s.weight[first:last]
+
+    unit_start = starts[node_start]
+    node_unit = header - np.repeat(unit_start[:-1], np.diff(node_start))
+    return {"unit_start": unit_start, "node_unit": node_unit.astype(np.int32), "units": units}
 
 
 def _check_limits(s: Schedule, begin: int, end: int) -> None:

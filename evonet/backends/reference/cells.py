@@ -28,17 +28,12 @@ def settle(
         if dynamics.kind == "ctrnn":
             kept = cell[:, :1]
             # The product with 1 - kept is rounded first; the rest is one multiply-add.
-            value[:] = canonical(_multiply_add(kept, state[0], (1 - kept) * value))
+            every = np.broadcast_to(kept, value.shape)
+            value[:] = canonical(preactivation((1 - kept) * value, every, state[0]))
         elif dynamics.kind == "izhikevich":
             _fire(value, state, cell, value.dtype.type(dynamics.time_step))
         if dynamics.has_memory:
             state[0] = value
-
-
-def _multiply_add(
-    a: npt.NDArray[Any], b: npt.NDArray[Any], c: npt.NDArray[Any]
-) -> npt.NDArray[Any]:
-    return preactivation(c, np.broadcast_to(a, b.shape), b)
 
 
 def _fire(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from evonet.functions.expressions.tree import COMPARISONS
 from evonet.numerics.elementary import (
     EXP,
     LN2,
@@ -190,7 +191,7 @@ def _as(x: FloatArray, value: float) -> FloatArray:
 
 
 _TAKE: Final[dict[str, Callable[..., Any]]] = {
-    "neg": operator.neg,
+    **{op: getattr(operator, op) for op in ("neg", "add", "sub", "mul", *COMPARISONS)},
     "exp": _exp,
     "log": _log,
     "sin": _sin,
@@ -200,20 +201,11 @@ _TAKE: Final[dict[str, Callable[..., Any]]] = {
     "abs": abs,
     "floor": _floor,
     "not": np.logical_not,
-    "add": operator.add,
-    "sub": operator.sub,
-    "mul": operator.mul,
     "div": operator.truediv,
     "min": lambda a, b: _at_most(b, a),
     "max": lambda a, b: _at_least(b, a),
     "and": np.logical_and,
     "or": np.logical_or,
-    "lt": operator.lt,
-    "le": operator.le,
-    "gt": operator.gt,
-    "ge": operator.ge,
-    "eq": operator.eq,
-    "ne": operator.ne,
     "if": np.where,
 }
 _JOIN: Final[dict[str, Callable[[Any, Any], Any]]] = {

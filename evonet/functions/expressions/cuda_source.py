@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from evonet.functions.expressions.steps import ExpressionSteps
+from evonet.functions.expressions.tree import BINARY, CONDITIONS
 
 _FORMS: Final = {
     "neg": "-{}",
@@ -17,20 +18,11 @@ _FORMS: Final = {
     "sqrt": "square_root({})",
     **{word: f"expression_{word}({{}})" for word in ("exp", "log", "sin", "cos", "tanh", "floor")},
     "not": "!{}",
-    "add": "{} + {}",
-    "sub": "{} - {}",
-    "mul": "{} * {}",
-    "div": "{} / {}",
-    "min": "at_most({1}, {0})",
-    "max": "at_least({1}, {0})",
+    **{op: f"{{}} {sign} {{}}" for op, (sign, _) in BINARY.items()},
     "and": "{} && {}",
     "or": "{} || {}",
-    "lt": "{} < {}",
-    "le": "{} <= {}",
-    "gt": "{} > {}",
-    "ge": "{} >= {}",
-    "eq": "{} == {}",
-    "ne": "{} != {}",
+    "min": "at_most({1}, {0})",
+    "max": "at_least({1}, {0})",
     "if": "{} ? {} : {}",
 }
 _JOINS: Final = {
@@ -39,7 +31,6 @@ _JOINS: Final = {
     "max_of": "at_least({1}, {0})",
     "min_of": "at_most({1}, {0})",
 }
-_TRUTHS: Final = frozenset({"not", "and", "or", "lt", "le", "gt", "ge", "eq", "ne"})
 
 _TEXT: Final = """\
 // Written by evonet/functions/expressions/cuda_source.py.
@@ -138,7 +129,7 @@ def _lines(
             text = inputs[op]
         else:
             text = _FORMS[op].format(*(_value(steps, arg) for arg in args))
-        kind = "bool" if op in _TRUTHS else "T"
+        kind = "bool" if op in CONDITIONS else "T"
         lines += f"{indent}const {kind} v{position} = {text};\n"
     return lines
 

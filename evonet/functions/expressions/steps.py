@@ -15,13 +15,18 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from evonet.functions.expressions.tree import REDUCED, ExpressionNode, FunctionKind, varies
+from evonet.functions.expressions.tree import (
+    COMPARISONS,
+    REDUCED,
+    ExpressionNode,
+    FunctionKind,
+    varies,
+)
 
 MOST_PASSES: Final = 4
 MOST_REDUCTIONS: Final = 8
 
 UNARY: Final = ("neg", "exp", "log", "sin", "cos", "tanh", "sqrt", "abs", "floor", "not")
-COMPARISONS: Final = ("lt", "le", "gt", "ge", "eq", "ne")
 BINARY: Final = ("add", "sub", "mul", "div", "min", "max", "and", "or", *COMPARISONS)
 REDUCTIONS: Final = ("sum_of", "product_of", "max_of", "min_of")
 

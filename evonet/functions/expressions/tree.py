@@ -14,26 +14,17 @@ LARGEST_NUMBER: Final = 3.4028234663852886e38  # of float32
 
 # Operators with their text and how strongly they bind; a larger number binds stronger.
 IF, OR, AND, NOT, COMPARE, SUM, PRODUCT, SIGN, POWER, ATOM = range(10)
+COMPARISONS: Final = {"lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!="}
 BINARY: Final = {
     "or": ("or", OR),
     "and": ("and", AND),
-    **{
-        op: (sign, COMPARE)
-        for op, sign in (
-            ("lt", "<"),
-            ("le", "<="),
-            ("gt", ">"),
-            ("ge", ">="),
-            ("eq", "=="),
-            ("ne", "!="),
-        )
-    },
+    **{op: (sign, COMPARE) for op, sign in COMPARISONS.items()},
     "add": ("+", SUM),
     "sub": ("-", SUM),
     "mul": ("*", PRODUCT),
     "div": ("/", PRODUCT),
 }
-CONDITIONS: Final = frozenset({"or", "and", "not", "lt", "le", "gt", "ge", "eq", "ne"})
+CONDITIONS: Final = frozenset({"or", "and", "not", *COMPARISONS})
 # Functions of numbers, with the smallest and largest number of arguments.
 FUNCTIONS: Final[dict[str, tuple[int, int]]] = {
     **dict.fromkeys(("exp", "log", "sin", "cos", "tanh", "sqrt", "abs", "floor"), (1, 1)),
