@@ -91,8 +91,7 @@ class Control(Task):
     ) -> npt.NDArray[np.float64]:
         """Plays single episodes; see `Task.returns`.
 
-        Only the genomes at the positions `genomes` [K] play, if these are given. The result is [K,
-        E].
+        Only the genomes at the positions `genomes`, [K], play if these are given.
 
         Raises:
             ShapeError: The networks have other inputs or outputs than the task.

@@ -50,7 +50,7 @@ class Supervised(Task):
         input_names: Sequence[str] = (),
         output_names: Sequence[str] = (),
     ) -> None:
-        """Makes a task of examples; the class describes the arguments.
+        """Makes a task of examples; the class and `Task` describe the arguments.
 
         Raises:
             ShapeError: x and y are not two-dimensional or differ in length.

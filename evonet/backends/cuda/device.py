@@ -163,9 +163,10 @@ def device_index(array: DeviceArray) -> int:
 
 
 class Device:
-    """One GPU, as CUDA numbers it. Every method raises a `DeviceError` if CUDA fails.
+    """One GPU; `index` is CUDA's number of it.
 
-    Those that allocate raise a `DeviceMemoryError` if there is not enough memory.
+    Every method raises a `DeviceError` if CUDA fails, and a `DeviceMemoryError` if there is not
+    enough memory for what it allocates.
     """
 
     def __init__(self, index: int, find_cubin: Callable[[str, Defines, str], Path]) -> None:
@@ -178,7 +179,7 @@ class Device:
         with self._errors("asking for its properties"):
             found = self._cp.cuda.runtime.getDeviceProperties(index)
         self.name = found["name"].decode(errors="replace")
-        self.memory = int(found["totalGlobalMem"])
+        self.memory = int(found["totalGlobalMem"])  # bytes
         self.limits = DeviceLimits(
             arch=f"sm_{found['major']}{found['minor']}",
             num_sms=int(found["multiProcessorCount"]),
