@@ -16,15 +16,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+from benchmarks.claims import check_claims, claims_table
 from benchmarks.plots import alone, bars_height, draw_bars
 from evonet.bench.charts import draw_growth, growth_height
-from evonet.bench.claims import check_claims, claims_table
 from evonet.bench.comparison import BenchOptions, SpeedComparison
 from evonet.bench.growth import Growth
 from evonet.bench.peers.installed import Peers
 from evonet.bench.result import Bench, command_of
 from evonet.bench.suites import SUITES, run_suites
-from evonet.bench.tables import as_markdown, comparison_table, growth_table, limits_table
+from evonet.bench.tables import ResultTable, comparison_table, growth_table, limits_table
 from evonet.bench.terminal import about
 from evonet.errors import FileFormatError
 from evonet.files.atomic import open_atomic
@@ -65,6 +65,13 @@ def write_document(bench: Bench, page: Path) -> list[Path]:
         with open_atomic(file) as out:
             out.write(content.encode())
     return [page, *plots]
+
+
+def as_markdown(table: ResultTable) -> str:
+    """A table of Markdown."""
+    marks = ["---" if prose else "---:" for prose in table.prose]
+    lines = [table.head, marks, *table.rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
 def _replace(text: str, name: str, inner: str, page: Path) -> str:

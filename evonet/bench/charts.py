@@ -12,7 +12,7 @@ from evonet.bench.comparison import SpeedComparison
 from evonet.bench.growth import Growth
 from evonet.bench.tables import duration, short
 from evonet.bench.timing import Entry
-from evonet.report.markup import path, text
+from evonet.report.markup import horizontal, label, path, text
 from evonet.report.scale import Scale
 
 WIDTH: Final = 560
@@ -74,7 +74,7 @@ def _decades(low: float, high: float) -> Sequence[int]:
 
 def _axes(growth: Growth, x: Scale, y: Scale) -> list[str]:
     right, bottom = WIDTH - RIGHT, HEIGHT - BOTTOM
-    parts = []
+    parts = [label("tick", (LEFT + right) / 2, bottom + 34, growth.axis)]
     powers: list[float] = list(_decades(y.low, y.high))
     if len(powers) < 2:  # a range within a decade
         base = math.floor(y.low)
@@ -82,38 +82,25 @@ def _axes(growth: Growth, x: Scale, y: Scale) -> list[str]:
         powers = [power for power in marks if y.low <= power <= y.high]
     for power in powers:
         at = y.at(power)
-        parts.append(
-            f'<line class="grid" x1="{LEFT}" x2="{right}" y1="{at:.1f}" y2="{at:.1f}"/>'
-            f'<text class="tick" x="{LEFT - 8}" y="{at + 4:.1f}" text-anchor="end">'
-            f"{duration(10.0**power, '{:.3g}'.format)}</text>"
-        )
+        time = duration(10.0**power, "{:.3g}".format)
+        parts += horizontal("grid", LEFT, right, at), label("tick", LEFT - 8, at + 4, time, "end")
     sizes = [10.0**power for power in _decades(x.low, x.high)]
-    if len(sizes) < 2:
-        sizes = list(growth.x)
-    for size in sizes:
+    for size in sizes if len(sizes) > 1 else growth.x:
         at = x.at(math.log10(size))
-        parts.append(
-            f'<line class="grid" x1="{at:.1f}" x2="{at:.1f}" y1="{TOP}" y2="{bottom}"/>'
-            f'<text class="tick" x="{at:.1f}" y="{bottom + 17}" text-anchor="middle">'
-            f"{short(size)}</text>"
+        parts += (
+            f'<line class="grid" x1="{at:.1f}" x2="{at:.1f}" y1="{TOP}" y2="{bottom}"/>',
+            label("tick", at, bottom + 17, short(size)),
         )
-    middle = (LEFT + right) / 2
-    parts.append(
-        f'<text class="tick" x="{middle:.1f}" y="{bottom + 34}" text-anchor="middle">'
-        f"{text(growth.axis)}</text>"
-    )
     return parts
 
 
 def _keys(growth: Growth) -> list[str]:
     """Names and exponents, two in a row, below the chart."""
-    parts = []
+    parts: list[str] = []
     for number, line in enumerate(growth.lines):
         left = LEFT if number % 2 == 0 else LEFT + (WIDTH - LEFT) // 2
         y = HEIGHT + 8 + 20 * (number // 2)
         said = f"{line.name}: exponent {growth.tail(line).exponent:.2f}"
-        parts.append(
-            f'<circle class="dot c{number % HUES + 1}" cx="{left}" cy="{y - 4}" r="4"/>'
-            f'<text class="label" x="{left + 10}" y="{y}">{text(said)}</text>'
-        )
+        dot = f'<circle class="dot c{number % HUES + 1}" cx="{left}" cy="{y - 4}" r="4"/>'
+        parts += dot, label("label", left + 10, y, said, "start")
     return parts

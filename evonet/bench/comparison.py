@@ -12,34 +12,20 @@ from evonet.bench.timing import ROUND_SECONDS, Contender, Entry, take_turns
 
 @dataclass(frozen=True)
 class Work:
-    """The least that one unit needs, in any implementation.
+    """The least that one unit needs, in any implementation."""
 
-    Attributes:
-        fma: Multiply-adds.
-        l1: Bytes that the arithmetic reads.
-        memory: Bytes that are read or written for the first time.
-    """
-
-    fma: float = 0.0
-    l1: float = 0.0
-    memory: float = 0.0
+    fma: float = 0.0  # multiply-adds
+    l1: float = 0.0  # bytes that the arithmetic reads
+    memory: float = 0.0  # bytes that are read or written for the first time
 
 
 @dataclass(frozen=True)
 class SpeedComparison:
-    """The results of several contenders.
+    """The results of several contenders; the others are compared with the first."""
 
-    Attributes:
-        name: Short and unique.
-        title: What they did, with all sizes.
-        unit: What the seconds are for.
-        entries: All results; the others are compared with the first.
-        work: The least that a unit needs.
-    """
-
-    name: str
-    title: str
-    unit: str
+    name: str  # short and unique
+    title: str  # what they did, with all sizes
+    unit: str  # what the seconds are for
     entries: tuple[Entry, ...]
     work: Work = Work()
 
@@ -56,15 +42,7 @@ class SpeedComparison:
         return next((entry for entry in self.entries if entry.name == name), None)
 
     def shares(self, entry: Entry, limits: Mapping[str, float]) -> dict[str, float]:
-        """Which share of each limit an entry reached, by its median.
-
-        Args:
-            entry: One of the entries.
-            limits: The most that the machine can do per second, by names of `Work`.
-
-        Returns:
-            The shares of the limits that matter for this work.
-        """
+        """Which share an entry reached of each limit that matters for this work, by its median."""
         return {
             name: need / entry.timing.median / limits[name]
             for name, need in asdict(self.work).items()
@@ -74,21 +52,13 @@ class SpeedComparison:
 
 @dataclass(frozen=True)
 class BenchOptions:
-    """How a benchmark runs.
+    """How a benchmark runs."""
 
-    Attributes:
-        quick: Whether to make everything small: to check that it works, not for figures.
-        rounds: How often each contender is timed.
-        threads: The threads that evonet may use, at least 1.
-        peers: The other libraries.
-        say: Is called with a line about what happens next.
-    """
-
-    quick: bool
-    rounds: int
-    threads: int
+    quick: bool  # whether to make everything small: to check that it works, not for figures
+    rounds: int  # how often each contender is timed
+    threads: int  # the threads that evonet may use, at least 1
     peers: Peers
-    say: Callable[[str], None] = field(default=lambda line: None)
+    say: Callable[[str], None] = lambda line: None  # called with a line about what happens next
 
     @property
     def turn(self) -> float:
@@ -104,12 +74,7 @@ class BenchOptions:
 
 @dataclass
 class Findings:
-    """The results of a benchmark, in the order in which they were measured.
-
-    Attributes:
-        comparisons: Several contenders at one size.
-        growths: Cost against one size.
-    """
+    """The results of a benchmark, in the order in which they were measured."""
 
     comparisons: list[SpeedComparison] = field(default_factory=list)
     growths: list[Growth] = field(default_factory=list)

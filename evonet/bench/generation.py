@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -29,24 +30,11 @@ LONG, LONG_ROUNDS = ("xor-10000", "medium-1000"), 3
 
 
 class EvonetRun:
-    """evonet's loop, one generation per call, timed by phase.
-
-    Attributes:
-        algorithm: The algorithm, NEAT.
-        seconds: Time per phase, summed over all calls.
-    """
+    """evonet's loop, one generation per call, with the `seconds` of each phase over all calls."""
 
     def __init__(
         self, config: Config, task: Supervised, threads: int, describe: bool = False
     ) -> None:
-        """Makes the first generation.
-
-        Args:
-            config: All settings.
-            task: The task to evolve on.
-            threads: The number of threads.
-            describe: Whether to describe every generation, as `evolve` does.
-        """
         self.algorithm = NEAT(config, seed=1, backend="cpu", threads=threads)
         self.seconds = dict.fromkeys(("evaluate", "breed and speciate", "compile", "tell"), 0.0)
         if describe:
@@ -61,13 +49,10 @@ class EvonetRun:
         self._start = self.algorithm.state
 
     def replay(self, generations: int) -> int:
-        """Evolves from where the warm-up ended, with the same results each time.
+        """Evolves from where the warm-up ended, and returns the number of genomes evaluated.
 
         A run that is a hundred times faster would otherwise be a hundred times as many generations
         ahead, with genomes that have grown larger.
-
-        Returns:
-            The number of genomes that were bred and evaluated.
         """
         self.algorithm.state = self._start
         for _ in range(generations):
@@ -135,18 +120,31 @@ def _compare(name: str, options: BenchOptions) -> SpeedComparison:
     text, task, warm_up = workload(name)
     options.say(f"generations of {name}")
     with ExitStack() as closing:
-        folder = closing.enter_context(tempfile.TemporaryDirectory())
-        ini = Path(folder) / "config.ini"
+        ini = Path(closing.enter_context(tempfile.TemporaryDirectory())) / "config.ini"
         ini.write_text(text)
         ours = EvonetRun(Config.load(ini), task, options.threads)
         ours.warm_up(warm_up)
         size = ours.algorithm.config.neat.pop_size
-        contenders = [Contender("evonet", lambda: ours.replay(REPLAYED), parts=ours.seconds)]
+        contenders = [Contender("evonet", partial(ours.replay, REPLAYED), parts=ours.seconds)]
         if options.peers.find("neat-python"):
-            processes = 1 if name in LONG else options.threads
-            contenders += _neat_python(ini, task, size, warm_up, processes, closing)
+            from evonet.bench.peers.neat_python import NeatPythonRun
+
+            ways = [("neat-python", 1, "one process")]
+            if options.threads > 1 and name not in LONG:
+                note = f"{options.threads} processes for evaluation"
+                ways.append(("neat-python, ParallelEvaluator", options.threads, note))
+            for label, processes, note in ways:
+                run = NeatPythonRun(ini, task.x, task.y, task.best, seed=1, processes=processes)
+                closing.callback(run.close)
+                for _ in range(warm_up):
+                    run.generation()
+                contenders.append(Contender(label, run.generation, note, run.seconds, size))
         if name == "xor-1000" and options.peers.find("TensorNEAT"):
-            contenders.append(_tensorneat(size, options))
+            from evonet.bench.peers.tensorneat import TensorneatRun
+
+            options.say("JAX compiles TensorNEAT, which takes a minute")
+            call = TensorneatRun(size, seed=1).generation
+            contenders.append(Contender("TensorNEAT", call, MADE_FOR_GPUS, units=size))
         rounds = min(LONG_ROUNDS, options.rounds) if name in LONG else options.rounds
         entries = take_turns(contenders, rounds, options.turn if options.quick else TURN_SECONDS)
     population = ours.algorithm.ask()
@@ -164,40 +162,3 @@ def _compare(name: str, options: BenchOptions) -> SpeedComparison:
             memory=(3 * population.nbytes + 2 * schedule.nbytes) / size,
         ),
     )
-
-
-def _neat_python(
-    ini: Path, task: Supervised, size: int, warm_up: int, processes: int, closing: ExitStack
-) -> list[Contender]:
-    from evonet.bench.peers.neat_python import NeatPythonRun
-
-    found = []
-    ways = [("neat-python", 1, "one process")]
-    if processes > 1:
-        note = f"{processes} processes for evaluation"
-        ways.append(("neat-python, ParallelEvaluator", processes, note))
-    for name, count, note in ways:
-        run = NeatPythonRun(ini, task.x, task.y, task.best, seed=1, processes=count)
-        closing.callback(run.close)
-        for _ in range(warm_up):
-            run.generation()
-
-        def generation(run: NeatPythonRun = run) -> float:
-            run.generation()
-            return size
-
-        found.append(Contender(name, generation, note, run.seconds))
-    return found
-
-
-def _tensorneat(size: int, options: BenchOptions) -> Contender:
-    from evonet.bench.peers.tensorneat import TensorneatRun
-
-    options.say("JAX compiles TensorNEAT, which takes a minute")
-    run = TensorneatRun(size, seed=1)
-
-    def generation() -> float:
-        run.generation()
-        return size
-
-    return Contender("TensorNEAT", generation, MADE_FOR_GPUS)

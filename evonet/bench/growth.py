@@ -24,17 +24,11 @@ BEND: Final = 0.25
 
 @dataclass(frozen=True)
 class Fit:
-    """A power law y = factor * x ** exponent.
-
-    Attributes:
-        exponent: The slope in a log-log plot.
-        factor: The cost at x = 1.
-        spread: The largest factor by which a point lies off the line; 1 if none does.
-    """
+    """A power law y = factor * x ** exponent."""
 
     exponent: float
     factor: float
-    spread: float
+    spread: float  # the largest factor by which a point lies off the line; 1 if none does
 
     def at(self, x: float) -> float:
         """The cost at x."""
@@ -42,14 +36,10 @@ class Fit:
 
 
 def fit_power_law(x: Sequence[float], y: Sequence[float]) -> Fit:
-    """Fits a power law by least squares of logarithms.
-
-    Args:
-        x: [K] above 0, at least two of them different.
-        y: [K] above 0.
+    """Fits a power law to points [K] by least squares of logarithms.
 
     Raises:
-        ValueError: There are too few points, or some are not above 0.
+        ValueError: There are fewer than two different x, or some numbers are not above 0.
     """
     if len(set(x)) < 2 or min(*x, *y) <= 0:
         raise ValueError(f"no power law fits x={list(x)}, y={list(y)}.")
@@ -62,15 +52,7 @@ def fit_power_law(x: Sequence[float], y: Sequence[float]) -> Fit:
 
 
 def fit_tail(x: Sequence[float], y: Sequence[float]) -> Fit:
-    """Fits the points in the upper half of the axis, at least the last two.
-
-    Args:
-        x: [K] ascending, above 0, at least two.
-        y: [K] above 0.
-
-    Raises:
-        ValueError: There are too few points, or some are not above 0.
-    """
+    """Fits the points in the upper half of the axis, at least the last two; x ascends."""
     middle = math.sqrt(x[0] * x[-1]) * (1 - 1e-9)
     first = min(sum(value < middle for value in x), len(x) - 2)
     return fit_power_law(x[max(0, first) :], y[max(0, first) :])
@@ -78,27 +60,16 @@ def fit_tail(x: Sequence[float], y: Sequence[float]) -> Fit:
 
 @dataclass(frozen=True)
 class Bend:
-    """Two neighbouring points between which cost grows otherwise than expected.
-
-    Attributes:
-        begin: x of the first.
-        end: x of the second.
-        exponent: The slope between them.
-    """
+    """Two neighbouring points between which cost grows otherwise than expected."""
 
     begin: float
     end: float
-    exponent: float
+    exponent: float  # the slope between them
 
 
 @dataclass(frozen=True)
 class GrowthLine:
-    """One curve.
-
-    Attributes:
-        name: The name in the legend.
-        timings: [K] seconds at each x.
-    """
+    """One curve, with the timings [K] at each x."""
 
     name: str
     timings: tuple[Timing, ...]
@@ -106,29 +77,17 @@ class GrowthLine:
 
 @dataclass(frozen=True)
 class Growth:
-    """Cost against one size, all others fixed.
+    """Cost against one size, all others fixed."""
 
-    Attributes:
-        name: Short and unique.
-        title: What grows, and what is fixed.
-        axis: What x counts.
-        unit: What was timed.
-        x: [K] ascending.
-        lines: A curve for each kind of work.
-        expected: The exponent that theory predicts.
-        if_flatter: Why cost may grow less between some points.
-        if_steeper: Why it may grow more.
-    """
-
-    name: str
-    title: str
-    axis: str
-    unit: str
-    x: tuple[float, ...]
-    lines: tuple[GrowthLine, ...]
-    expected: float
-    if_flatter: str
-    if_steeper: str
+    name: str  # short and unique
+    title: str  # what grows, and what is fixed
+    axis: str  # what x counts
+    unit: str  # what was timed
+    x: tuple[float, ...]  # [K] ascending
+    lines: tuple[GrowthLine, ...]  # a curve for each kind of work
+    expected: float  # the exponent that theory predicts
+    if_flatter: str  # why cost may grow less between some points
+    if_steeper: str  # why it may grow more
 
     def medians(self, line: GrowthLine) -> list[float]:
         """[K] seconds at each x."""

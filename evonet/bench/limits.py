@@ -26,21 +26,11 @@ ROUNDS: Final = 3
 
 @dataclass(frozen=True)
 class Machine:
-    """What ran the benchmark.
-
-    Attributes:
-        processor: The system's name for it.
-        threads: The threads that evonet used.
-        simd: The instruction set that evonet used.
-        system: Name and version.
-        python: Version.
-        numpy: Version.
-        evonet: Version.
-    """
+    """What ran the benchmark, with versions."""
 
     processor: str
-    threads: int
-    simd: str
+    threads: int  # that evonet used
+    simd: str  # the instruction set that evonet used
     system: str
     python: str
     numpy: str
@@ -49,9 +39,6 @@ class Machine:
 
 def describe_machine(threads: int) -> Machine:
     """Describes this machine.
-
-    Args:
-        threads: The threads that evonet uses.
 
     Raises:
         BackendError: The compiled extension is missing.
@@ -80,25 +67,14 @@ def _processor() -> str:
 
 @dataclass
 class Limits:
-    """The most that all threads together can do per second; measurements add up.
+    """The most that all threads together can do per second; measurements add up."""
 
-    Attributes:
-        fma: Float32 multiply-adds in registers.
-        l1: Bytes read from the first-level caches.
-        memory: Bytes read from memory.
-    """
-
-    fma: list[float] = field(default_factory=list)
-    l1: list[float] = field(default_factory=list)
-    memory: list[float] = field(default_factory=list)
+    fma: list[float] = field(default_factory=list)  # float32 multiply-adds in registers
+    l1: list[float] = field(default_factory=list)  # bytes read from the first-level caches
+    memory: list[float] = field(default_factory=list)  # bytes read from memory
 
     def measure(self, threads: int, memory_bytes: int = MEMORY_BYTES) -> None:
-        """Measures all of them once more, in a fraction of a second.
-
-        Args:
-            threads: How many share the work.
-            memory_bytes: Bytes to read, all threads together.
-        """
+        """Measures all of them once more, in a fraction of a second."""
         native, simd = require_native(), CpuBackend().simd_level()
         size = min(memory_bytes, _memory() // 4) // threads
         self.fma += [native.fma_peak(simd, threads) for _ in range(ROUNDS)]

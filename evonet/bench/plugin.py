@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -35,21 +36,12 @@ def run_plugin(options: BenchOptions) -> Findings:
 
 def _population(size: int) -> Population:
     return Population.random(
-        size,
-        8,
-        4,
-        num_nodes=NODES,
-        num_connections=CONNECTIONS,
-        activations=("sigmoid",),
-        dtype=np.float64,
-        seed=1,
+        size, 8, 4, num_nodes=NODES, num_connections=CONNECTIONS, dtype=np.float64, seed=1
     )
 
 
 def _compare_evaluation(options: BenchOptions) -> SpeedComparison:
-    import neat
-
-    from evonet.bench.peers.neat_python import ParallelScores, neat_genomes, score
+    from evonet.bench.peers.neat_python import ParallelScores, neat_genomes, score_all
     from evonet.plugins.neat_python import BatchEvaluator
 
     size = 100 if options.quick else 1000
@@ -64,53 +56,34 @@ def _compare_evaluation(options: BenchOptions) -> SpeedComparison:
     x, y = rng.standard_normal((SAMPLES, 8)), rng.random((SAMPLES, 4))
     rows = list(zip(x.tolist(), y.tolist(), strict=True))
     few = genomes[: 10 if options.quick else NEAT_GENOMES]
-    evaluator = BatchEvaluator.from_data(x, y)
-
-    def evaluate() -> float:
-        evaluator(genomes, config)
-        return len(genomes)
-
-    def serial() -> float:
-        for _, genome in few:
-            net = neat.nn.FeedForwardNetwork.create(genome, config)
-            genome.fitness = score(net, rows, 0.0)
-        return len(few)
-
+    evaluate = partial(BatchEvaluator.from_data(x, y), genomes, config)
+    alone = partial(score_all, rows, 0.0, few, config)
     contenders = [
-        Contender("evonet", evaluate, "BatchEvaluator.from_data"),
+        Contender("evonet", evaluate, "BatchEvaluator.from_data", units=size),
         _by_hand(genomes, config, x, y, options),
-        Contender("neat-python", serial, "one process"),
+        Contender("neat-python", alone, "one process", units=len(few)),
     ]
     with ExitStack() as closing:
         if options.threads > 1:
             scores = ParallelScores(rows, 0.0, options.threads)
             closing.callback(scores.close)
-
-            def parallel() -> float:
-                scores(few, config)
-                return len(few)
-
-            note = f"{options.threads} processes"
-            contenders.append(Contender("neat-python, ParallelEvaluator", parallel, note))
+            call, note = partial(scores, few, config), f"{options.threads} processes"
+            name = "neat-python, ParallelEvaluator"
+            contenders.append(Contender(name, call, note, units=len(few)))
         entries = options.take_turns(contenders)
     schedule = build_schedule(population)
-    return SpeedComparison(
-        name="plugin-evaluate",
-        title=title,
-        unit="a genome",
-        entries=entries,
-        work=Work(
-            fma=SAMPLES * schedule.num_edges / size,
-            memory=(population.nbytes + 2 * schedule.nbytes) / size,
-        ),
+    work = Work(
+        fma=SAMPLES * schedule.num_edges / size,
+        memory=(population.nbytes + 2 * schedule.nbytes) / size,
     )
+    return SpeedComparison("plugin-evaluate", title, "a genome", entries, work)
 
 
 def _by_hand(genomes: Any, config: Any, x: Any, y: Any, options: BenchOptions) -> Contender:
     """What the plugin does, call by call, to time its phases."""
     parts = dict.fromkeys(("pack", "compile", "evaluate", "assign"), 0.0)
 
-    def run() -> float:
+    def run() -> None:
         watch = Stopwatch(parts)
         population = Population.from_neat(genomes, config)
         watch.lap("pack")
@@ -123,9 +96,8 @@ def _by_hand(genomes: Any, config: Any, x: Any, y: Any, options: BenchOptions) -
         for (_, genome), value in zip(genomes, fitness.tolist(), strict=True):
             genome.fitness = value
         watch.lap("assign")
-        return len(genomes)
 
-    return Contender("evonet, by hand", run, "from_neat, compile, loss", parts)
+    return Contender("evonet, by hand", run, "from_neat, compile, loss", parts, len(genomes))
 
 
 def _compare_activate(options: BenchOptions) -> SpeedComparison:
@@ -137,25 +109,22 @@ def _compare_activate(options: BenchOptions) -> SpeedComparison:
     options.say("one network, one sample")
     genomes, config = neat_genomes(few)
     ours = [FeedForwardNetwork.create(genome, config) for _, genome in genomes]
-    theirs = neat_networks(few)
     row = np.random.default_rng(3).standard_normal(8).tolist()
 
-    def activate(nets: list[Any]) -> float:
+    def activate(nets: list[Any]) -> None:
         for net in nets:
             net.activate(row)
-        return len(nets)
 
+    contenders = [
+        Contender("evonet, drop-in", partial(activate, ours), "one call at a time", units=len(few)),
+        Contender("neat-python", partial(activate, neat_networks(few)), units=len(few)),
+    ]
     return SpeedComparison(
-        name="plugin-activate",
-        title=f"FeedForwardNetwork.activate: {NODES} nodes, {CONNECTIONS} connections, one sample",
-        unit="a call",
-        entries=options.take_turns(
-            [
-                Contender("evonet, drop-in", lambda: activate(ours), "one call at a time"),
-                Contender("neat-python", lambda: activate(theirs)),
-            ]
-        ),
-        work=Work(fma=build_schedule(few).num_edges / len(few)),
+        "plugin-activate",
+        f"FeedForwardNetwork.activate: {NODES} nodes, {CONNECTIONS} connections, one sample",
+        "a call",
+        options.take_turns(contenders),
+        Work(fma=build_schedule(few).num_edges / len(few)),
     )
 
 
@@ -168,27 +137,16 @@ def _compare_generations(options: BenchOptions) -> SpeedComparison:
     text, task, _ = workload(name)
     options.say(f"neat-python's own loop, {name}")
     evaluator = BatchEvaluator.from_data(task.x, task.y, best=task.best)
+    contenders = []
     with tempfile.TemporaryDirectory() as folder:
         ini = Path(folder) / "config.ini"
         ini.write_text(text)
-        faster, plain = (
-            NeatPythonRun(ini, task.x, task.y, task.best, seed=1, evaluate=evaluate)
-            for evaluate in (evaluator, None)
-        )
-
-    def generation(run: NeatPythonRun) -> float:
-        run.generation()
-        return 1
-
+        for label, evaluate in (("with BatchEvaluator", evaluator), ("neat-python alone", None)):
+            run = NeatPythonRun(ini, task.x, task.y, task.best, seed=1, evaluate=evaluate)
+            contenders.append(Contender(label, run.generation, "", run.seconds, 1))
     return SpeedComparison(
-        name="plugin-run",
-        title=f"population.run, {name}: neat-python breeds, evonet evaluates",
-        unit="a generation",
-        entries=options.take_turns(
-            [
-                Contender("with BatchEvaluator", lambda: generation(faster), "", faster.seconds),
-                Contender("neat-python alone", lambda: generation(plain), "", plain.seconds),
-            ],
-            most_rounds=3,
-        ),
+        "plugin-run",
+        f"population.run, {name}: neat-python breeds, evonet evaluates",
+        "a generation",
+        options.take_turns(contenders, most_rounds=3),
     )

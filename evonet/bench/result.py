@@ -7,47 +7,30 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from evonet.bench.claims import check_claims
 from evonet.bench.comparison import Findings, SpeedComparison
 from evonet.bench.growth import Growth
 from evonet.bench.limits import Limits, Machine
 
 # Rises when a key is renamed or removed, not when one is added.
-SCHEMA: Final = 1
+SCHEMA: Final = 2
 
 
 @dataclass(frozen=True)
 class Bench:
-    """A run.
+    """A run."""
 
-    Attributes:
-        command: The command that was given.
-        quick: Whether everything was made small; such figures mean nothing.
-        seconds: How long it took.
-        machine: What it ran on.
-        limits: The most that the machine can do.
-        peers: Versions of the other libraries, by name.
-        missing: A line for each library that did not take part.
-        findings: The results of each benchmark, by its name.
-    """
-
-    command: str
-    quick: bool
-    seconds: float
+    command: str  # that was given
+    quick: bool  # whether everything was made small; such figures mean nothing
+    seconds: float  # how long it took
     machine: Machine
     limits: Limits
-    peers: dict[str, str]
-    missing: tuple[str, ...]
-    findings: dict[str, Findings]
+    peers: dict[str, str]  # versions of the other libraries, by name
+    missing: tuple[str, ...]  # a line for each library that did not take part
+    findings: dict[str, Findings]  # by the name of the benchmark
 
     def comparison(self, name: str) -> SpeedComparison | None:
         """The comparison of that name, if it was measured."""
         found = (c for each in self.findings.values() for c in each.comparisons if c.name == name)
-        return next(found, None)
-
-    def growth(self, name: str) -> Growth | None:
-        """The growth of that name, if it was measured."""
-        found = (g for each in self.findings.values() for g in each.growths if g.name == name)
         return next(found, None)
 
     def to_dict(self) -> dict[str, Any]:
@@ -75,7 +58,6 @@ class Bench:
                 for suite, found in self.findings.items()
                 for growth in found.growths
             ],
-            "claims": [dataclasses.asdict(checked) for checked in check_claims(self)],
         }
 
 
@@ -105,17 +87,19 @@ def _comparison_dict(
 
 
 def _growth_dict(growth: Growth, suite: str) -> dict[str, Any]:
-    lines = [
-        {
-            "name": line.name,
-            "rounds": [list(timing.rounds) for timing in line.timings],
-            "median": growth.medians(line),
-            "exponent": growth.tail(line).exponent,
-            "spread": growth.tail(line).spread,
-            "bends": [dataclasses.asdict(bend) for bend in growth.bends(line)],
-        }
-        for line in growth.lines
-    ]
+    lines = []
+    for line in growth.lines:
+        tail = growth.tail(line)
+        lines.append(
+            {
+                "name": line.name,
+                "rounds": [list(timing.rounds) for timing in line.timings],
+                "median": growth.medians(line),
+                "exponent": tail.exponent,
+                "spread": tail.spread,
+                "bends": [dataclasses.asdict(bend) for bend in growth.bends(line)],
+            }
+        )
     plain = dataclasses.asdict(growth)
     del plain["if_flatter"], plain["if_steeper"]
     return {**plain, "command": command_of(suite), "reasons": growth.reasons(), "lines": lines}

@@ -9,7 +9,7 @@ import numpy as np
 from evonet.backends.reference.control import reset
 from evonet.bench.comparison import BenchOptions, Findings, SpeedComparison, Work
 from evonet.bench.peers.cartpole import play_alone, play_together
-from evonet.bench.peers.level_networks import NumpyNetworks
+from evonet.bench.peers.level_networks import LevelNetworks
 from evonet.bench.timing import Contender, take_turns
 from evonet.config import Config
 from evonet.definitions.controls import find_control
@@ -47,14 +47,9 @@ def _cost_of_a_step(name: str, options: BenchOptions) -> SpeedComparison:
     """Random networks, on one thread."""
     control = find_control(name)
     genomes = 50 if options.quick else 500
+    inputs, outputs = control.num_inputs, control.num_outputs
     population = Population.random(
-        genomes,
-        control.num_inputs,
-        control.num_outputs,
-        num_nodes=10,
-        num_connections=20,
-        activations=("tanh",),
-        seed=1,
+        genomes, inputs, outputs, num_nodes=10, num_connections=20, activations=("tanh",), seed=1
     )
     network = compile_network(population, backend="cpu", threads=1)
     options.say(f"episodes of {name}")
@@ -64,20 +59,18 @@ def _cost_of_a_step(name: str, options: BenchOptions) -> SpeedComparison:
         note = f"of {play() / (genomes * episodes):.0f} steps"
         contenders.append(Contender(counted(episodes, "episode"), play, note))
     return SpeedComparison(
-        name=f"rollout-{name}",
-        title=f"{name}: {genomes} random genomes of 10 nodes and 20 connections, one thread",
-        unit="a step",
-        entries=take_turns(contenders, options.rounds, 0.02),
-        work=Work(fma=network.schedule.num_edges / genomes),
+        f"rollout-{name}",
+        f"{name}: {genomes} random genomes of 10 nodes and 20 connections, one thread",
+        "a step",
+        take_turns(contenders, options.rounds, 0.02),
+        Work(fma=network.schedule.num_edges / genomes),
     )
 
 
-def evolved_population(size: int, generations: int) -> Population:
+def _evolved_population(size: int, generations: int) -> Population:
     """Genomes that balance CartPole's pole for all 500 steps, some of them twice.
 
-    Args:
-        size: P.
-        generations: The generations to breed, with mutations that make networks grow.
+    They are bred with mutations that make networks grow.
     """
     config = Config.load(resource_folder("configs") / "cartpole.toml").replace(
         {
@@ -98,16 +91,14 @@ def evolved_population(size: int, generations: int) -> Population:
 def _compare(options: BenchOptions) -> SpeedComparison:
     size = 100 if options.quick else 1000
     options.say("CartPole beside others")
-    population = evolved_population(size, 15)
+    population = _evolved_population(size, 15)
     network = compile_network(population, backend="cpu", threads=options.threads)
     schedule = network.schedule
     assert len(np.unique(schedule.activation)) == 1, "the shipped config has a single activation"
-    start = reset("cartpole", SEED, np.zeros(len(population)), np.dtype(np.float64)).astype(
-        np.float64
-    )
-    numpy_networks = NumpyNetworks(schedule, "tanh", own_inputs=True)
+    start = reset("cartpole", SEED, np.zeros(size), np.dtype(np.float64)).astype(np.float64)
+    numpy_networks = LevelNetworks(schedule, "tanh", own_inputs=True)
 
-    def step_by_step(networks: Network | NumpyNetworks) -> float:
+    def step_by_step(networks: Network | LevelNetworks) -> int:
         return play_together(lambda seen: networks(seen[:, None, :])[:, 0], start)
 
     contenders = [
@@ -117,24 +108,22 @@ def _compare(options: BenchOptions) -> SpeedComparison:
         Contender("NumPy", partial(step_by_step, numpy_networks), "task in NumPy"),
     ]
     if options.peers.find("neat-python"):
-        contenders.append(_neat_python(population, start[:, 0].tolist()))
+        from evonet.bench.peers.neat_python import neat_networks
+
+        nets, first = neat_networks(population[:NEAT_GENOMES]), start[:, 0].tolist()
+        contenders.append(
+            Contender(
+                "neat-python",
+                lambda: sum(play_alone(net.activate, first) for net in nets),
+                "one process, task in plain Python",
+            )
+        )
     nodes, links = schedule.num_nodes / size, schedule.num_edges / size
     return SpeedComparison(
-        name="rollout-compared",
-        title=f"CartPole, {size:,} genomes of {nodes:.1f} live nodes and {links:.1f} links that "
+        "rollout-compared",
+        f"CartPole, {size:,} genomes of {nodes:.1f} live nodes and {links:.1f} links that "
         f"balance for {STEPS} steps",
-        unit="a step",
-        entries=options.take_turns(contenders),
-        work=Work(fma=links, l1=4 * (nodes + links)),
-    )
-
-
-def _neat_python(population: Population, start: list[float]) -> Contender:
-    from evonet.bench.peers.neat_python import neat_networks
-
-    nets = neat_networks(population[:NEAT_GENOMES])
-    return Contender(
-        "neat-python",
-        lambda: sum(play_alone(net.activate, start) for net in nets),
-        "one process, task in plain Python",
+        "a step",
+        options.take_turns(contenders),
+        Work(fma=links, l1=4 * (nodes + links)),
     )

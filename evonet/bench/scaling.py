@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
@@ -17,6 +17,7 @@ from evonet.config import Config
 from evonet.genes.population import Population
 from evonet.genes.rules import distance_rules, genome_rules
 from evonet.installation import resource_folder
+from evonet.messages import counted
 from evonet.network import compile as compile_network
 from evonet.schedule import build_schedule
 from evonet.tasks import xor
@@ -24,6 +25,7 @@ from evonet.tasks import xor
 # Generations in a row.
 REPLAYED = 2
 
+# A call for each size, by the name of the line.
 Calls = defaultdict[str, list[Callable[[], object]]]
 
 
@@ -40,25 +42,24 @@ def run_scaling(options: BenchOptions) -> Findings:
 
 
 def _time(
-    calls: Mapping[str, Sequence[Callable[[], object]]], rounds: int, seconds: float = 0.03
+    calls: Calls, rounds: int, seconds: float = 0.03, units: Sequence[int] | None = None
 ) -> tuple[GrowthLine, ...]:
-    """Times all calls by turns.
-
-    Args:
-        calls: The name of each line, and a call for each size.
-        rounds: The number of rounds.
-        seconds: The least time of a turn.
-    """
-
-    def once(call: Callable[[], object]) -> float:
-        call()
-        return 1.0
-
-    contenders = [Contender(name, partial(once, call)) for name in calls for call in calls[name]]
+    """Times all calls by turns: a line of calls for each name, with the units of each size."""
+    contenders = [
+        Contender(name, call, units=units[i] if units else 1)
+        for name, each in calls.items()
+        for i, call in enumerate(each)
+    ]
     entries = iter(take_turns(contenders, rounds, seconds))
     return tuple(
         GrowthLine(name, tuple(next(entries).timing for _ in each)) for name, each in calls.items()
     )
+
+
+def _half_decades(first: int, last: int, quick: bool) -> tuple[int, ...]:
+    """10, 32, 100 and so on from one power of ten to another; a quick run has three whole ones."""
+    halves = range(2 * first, 2 * first + 5, 2) if quick else range(2 * first, 2 * last + 1)
+    return tuple(round(10 ** (half / 2)) for half in halves)
 
 
 def _xor_config(**changes: object) -> Config:
@@ -79,17 +80,15 @@ def _population(options: BenchOptions) -> Growth:
         config = _xor_config(pop_size=size, no_fitness_termination=True)
         run = EvonetRun(config, xor(), options.threads, describe=True)
         run.warm_up(2)
-
-        def generations(run: EvonetRun = run, size: int = size) -> float:
-            return run.replay(REPLAYED) / size
-
-        contenders.append(Contender(str(size), generations, parts=run.seconds))
+        replay = partial(run.replay, REPLAYED)
+        contenders.append(Contender(str(size), replay, parts=run.seconds, units=REPLAYED))
     entries = options.take_turns(contenders, most_rounds=3)
     lines = [GrowthLine("whole generation", tuple(entry.timing for entry in entries))]
-    for phase in entries[0].parts:
-        if phase != "tell":
-            timings = tuple(Timing((entry.parts[phase],)) for entry in entries)
-            lines.append(GrowthLine(phase, timings))
+    lines += [
+        GrowthLine(phase, tuple(Timing((entry.parts[phase],)) for entry in entries))
+        for phase in entries[0].parts
+        if phase != "tell"
+    ]
     return Growth(
         name="population",
         title="Genomes: a generation of XOR",
@@ -106,8 +105,7 @@ def _population(options: BenchOptions) -> Growth:
 
 def _connections(options: BenchOptions) -> Growth:
     """Every step in the life of twenty genomes that descend from one, separately."""
-    sizes = (10, 100, 1000) if options.quick else (10, 32, 100, 316, 1000, 3162, 10_000, 31_623,
-                                                   100_000)  # fmt: skip
+    sizes = _half_decades(1, 5, options.quick)
     options.say(f"growth with the connections: up to {sizes[-1]:,}")
     genomes, inputs, outputs = 20, 8, 4
     config = _xor_config()
@@ -119,9 +117,8 @@ def _connections(options: BenchOptions) -> Growth:
     for size in sizes:
         nodes = max(outputs, size // 4)
         one = Population.random(
-            1, inputs, outputs, num_nodes=nodes, num_connections=size,
-            activations=("sigmoid",), seed=size,
-        )  # fmt: skip
+            1, inputs, outputs, num_nodes=nodes, num_connections=size, seed=size
+        )
         population = one[[0] * genomes]
         innovation = int(population.innovation.max()) + 1
         network = compile_network(population, backend="cpu", threads=options.threads)
@@ -153,12 +150,8 @@ def layered_population(num_genomes: int, depth: int, num_hidden: int) -> Populat
     """Equal genomes with hidden nodes in levels of equal width.
 
     Every hidden node reads an input and the node before it in its column, or two inputs on the
-    first level; the single output reads the last level.
-
-    Args:
-        num_genomes: P.
-        depth: Levels of hidden nodes, at least 1.
-        num_hidden: Hidden nodes in all, rounded down to a multiple of depth.
+    first level; the single output reads the last level. The number of hidden nodes is rounded down
+    to a multiple of the depth.
     """
     num_inputs, width = 8, num_hidden // depth
     hidden = np.arange(1, 1 + width * depth)
@@ -175,7 +168,7 @@ def layered_population(num_genomes: int, depth: int, num_hidden: int) -> Populat
 
 def _depth(options: BenchOptions) -> Growth:
     """The same number of nodes in ever more levels."""
-    depths = (1, 10, 100) if options.quick else (1, 3, 10, 32, 100, 316, 1000)
+    depths = _half_decades(0, 3, options.quick)
     options.say(f"growth with depth: up to {depths[-1]:,} levels")
     genomes = 20
     calls = Calls(list)
@@ -185,23 +178,16 @@ def _depth(options: BenchOptions) -> Growth:
         network = compile_network(population, backend="cpu", threads=options.threads)
         links.append(network.schedule.num_edges)
         for samples in (128, 32, 1):
-            name = f"forward, {samples} sample{'s' * (samples > 1)}"
+            name = f"forward, {counted(samples, 'sample')}"
             calls[name].append(partial(network, _random_samples(4, samples, population.num_inputs)))
         calls["compile"].append(partial(build_schedule, population, threads=options.threads))
-
-    def per_link(timing: Timing, count: int) -> Timing:
-        return Timing(tuple(seconds / count for seconds in timing.rounds))
-
     return Growth(
         name="depth",
         title=f"Levels: {genomes} genomes of 1,000 hidden nodes",
         axis="levels of hidden nodes",
         unit="a link",
         x=depths,
-        lines=tuple(
-            GrowthLine(line.name, tuple(map(per_link, line.timings, links)))
-            for line in _time(calls, options.rounds)
-        ),
+        lines=_time(calls, options.rounds, units=links),
         expected=0.0,
         if_flatter="narrower levels keep what they read in nearer caches",
         if_steeper="a level is so narrow that a node waits for the one before, and the processor "
@@ -211,14 +197,13 @@ def _depth(options: BenchOptions) -> Growth:
 
 def _samples(options: BenchOptions) -> Growth:
     """Two populations on more and more samples."""
-    counts = (1, 10, 100) if options.quick else (1, 3, 10, 32, 100, 316, 1000, 3162, 10_000)
+    counts = _half_decades(0, 4, options.quick)
     options.say(f"growth with samples: up to {counts[-1]:,}")
     calls = Calls(list)
     for genomes, nodes, connections in ((100, 50, 200), (10, 200, 2000)):
         population = Population.random(
-            genomes, 8, 4, num_nodes=nodes, num_connections=connections,
-            activations=("sigmoid",), seed=1,
-        )  # fmt: skip
+            genomes, 8, 4, num_nodes=nodes, num_connections=connections, seed=1
+        )
         network = compile_network(population, backend="cpu", threads=options.threads)
         calls[f"{nodes} nodes, {connections:,} links"] = [
             partial(network, _random_samples(5, count, 8)) for count in counts
@@ -245,9 +230,7 @@ def _threads(options: BenchOptions) -> Growth:
         counts.append(min(2 * counts[-1], options.threads))
     options.say(f"growth with threads: up to {counts[-1]}")
     genomes = 100 if options.quick else 1000
-    population = Population.random(
-        genomes, 4, 2, num_nodes=50, num_connections=200, activations=("sigmoid",), seed=1
-    )
+    population = Population.random(genomes, 4, 2, num_nodes=50, num_connections=200, seed=1)
     x = _random_samples(2, 256, 4)
     config = _xor_config(pop_size=10 * genomes, no_fitness_termination=True)
     calls = Calls(list)

@@ -1,8 +1,8 @@
-"""Results as tables, and tables as text, Markdown or HTML."""
+"""Results as tables, and how numbers are written in them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -10,24 +10,17 @@ from evonet.bench.comparison import SpeedComparison
 from evonet.bench.growth import Growth, GrowthLine
 from evonet.bench.limits import Limits
 from evonet.bench.timing import Entry
-from evonet.report.markup import items, text
 
 LIMIT_NAMES: Final = {"fma": "FMA peak", "l1": "L1", "memory": "memory"}
 
 
 @dataclass(frozen=True)
 class ResultTable:
-    """A table of text.
+    """A table of text."""
 
-    Attributes:
-        head: [C] the titles of columns.
-        rows: [R][C] the cells.
-        prose: [C] whether a column holds words, which are aligned left.
-    """
-
-    head: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    prose: tuple[bool, ...]
+    head: tuple[str, ...]  # [C]
+    rows: tuple[tuple[str, ...], ...]  # [R][C]
+    prose: tuple[bool, ...]  # [C] whether a column holds words, which are aligned left
 
 
 def duration(seconds: float, write: Callable[[float], str] | None = None) -> str:
@@ -55,14 +48,18 @@ def percent(share: float) -> str:
     return f"{share:.1%}" if share >= 0.000995 else "< 0.1%"
 
 
-def comparison_table(comparison: SpeedComparison, limits: Mapping[str, float]) -> ResultTable:
-    """Best, median, ratio and shares of the limits, for every contender.
+def short(size: float) -> str:
+    """Writes a size for the axis of a chart: 1, 10, 1k, 1M."""
+    for limit, unit in ((1e6, "M"), (1e3, "k")):
+        if size >= limit:
+            return f"{size / limit:.3g}{unit}"
+    return f"{size:.3g}"
 
-    Args:
-        comparison: The results.
-        limits: The most that the machine can do per second, by names of `LIMIT_NAMES`.
-    """
-    shown = share_titles(comparison, limits)
+
+def comparison_table(comparison: SpeedComparison, limits: Mapping[str, float]) -> ResultTable:
+    """Best, median, ratio and shares of the limits, for every contender."""
+    names = comparison.shares(comparison.entries[0], limits)
+    shown = [f"of {LIMIT_NAMES[name]}" for name in names]
     rows = []
     for entry in comparison.entries:
         phases = ", ".join(f"{phase} {duration(spent)}" for phase, spent in entry.parts.items())
@@ -80,11 +77,6 @@ def comparison_table(comparison: SpeedComparison, limits: Mapping[str, float]) -
     return ResultTable(("", "best", "median", "ratio", *shown, ""), tuple(rows), prose)
 
 
-def share_titles(comparison: SpeedComparison, limits: Mapping[str, float]) -> list[str]:
-    """The titles of the columns with shares of limits."""
-    return [f"of {LIMIT_NAMES[name]}" for name in comparison.shares(comparison.entries[0], limits)]
-
-
 def ratio_text(comparison: SpeedComparison, entry: Entry) -> str:
     """How many times longer an entry takes than the first."""
     return "1×" if entry is comparison.entries[0] else f"{digits(comparison.ratio(entry))}×"
@@ -98,7 +90,7 @@ def growth_table(growth: Growth) -> ResultTable:
     rows.append(("exponent", *(f"{growth.tail(line).exponent:.2f}" for line in growth.lines)))
     if any(growth.bends(line) for line in growth.lines):
         rows.append(("bends", *(_bends(growth, line) for line in growth.lines)))
-    return ResultTable((growth.axis, *names), tuple(rows), tuple([False] * (1 + len(names))))
+    return ResultTable((growth.axis, *names), tuple(rows), (False,) * (1 + len(names)))
 
 
 def _bends(growth: Growth, line: GrowthLine) -> str:
@@ -119,14 +111,6 @@ def _bends(growth: Growth, line: GrowthLine) -> str:
     )
 
 
-def short(size: float) -> str:
-    """Writes a size for the axis of a chart: 1, 10, 1k, 1M."""
-    for limit, unit in ((1e6, "M"), (1e3, "k")):
-        if size >= limit:
-            return f"{size / limit:.3g}{unit}"
-    return f"{size:.3g}"
-
-
 def limits_table(limits: Limits) -> ResultTable:
     """The most that the machine can do."""
     best, median = limits.best(), limits.median()
@@ -140,45 +124,3 @@ def limits_table(limits: Limits) -> ResultTable:
         for name, (said, unit) in words.items()
     )
     return ResultTable(("all threads together", "best", "median"), rows, (True, False, False))
-
-
-def as_text(table: ResultTable) -> str:
-    """Columns padded with spaces, for a terminal."""
-    lines = [table.head, *table.rows]
-    widths = [max(len(line[c]) for line in lines) for c in range(len(table.head))]
-    return "\n".join(
-        "  ".join(
-            cell.ljust(width) if prose else cell.rjust(width)
-            for cell, width, prose in zip(line, widths, table.prose, strict=True)
-        ).rstrip()
-        for line in lines
-    )
-
-
-def as_markdown(table: ResultTable) -> str:
-    """A table of Markdown."""
-    marks = ["---" if prose else "---:" for prose in table.prose]
-    lines = [table.head, marks, *table.rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
-
-
-def as_html(table: ResultTable) -> str:
-    """A table of HTML, every cell escaped."""
-    kinds = ['class="words"' if prose else 'class="figure"' for prose in table.prose]
-
-    def line(cells: Sequence[str], tag: str) -> str:
-        return "".join(
-            f"<{tag} {kind}>{text(cell)}</{tag}>" for cell, kind in zip(cells, kinds, strict=True)
-        )
-
-    return items(
-        [
-            '<table class="results">',
-            f"<thead><tr>{line(table.head, 'th')}</tr></thead>",
-            *(
-                f"<tr{' class=wide' if row[0] == 'bends' else ''}>{line(row, 'td')}</tr>"
-                for row in table.rows
-            ),
-            "</table>",
-        ]
-    )

@@ -10,7 +10,7 @@ import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 # The shortest turn of a contender in a round, in seconds.
 ROUND_SECONDS: Final = 0.1
@@ -18,13 +18,9 @@ ROUND_SECONDS: Final = 0.1
 
 @dataclass(frozen=True)
 class Timing:
-    """How long a unit of work took.
+    """How long a unit of work took."""
 
-    Attributes:
-        rounds: [R] seconds per unit, a mean for each round.
-    """
-
-    rounds: tuple[float, ...]
+    rounds: tuple[float, ...]  # seconds per unit, a mean for each round
 
     @property
     def best(self) -> float:
@@ -39,47 +35,40 @@ class Timing:
 
 @dataclass
 class Contender:
-    """One way to do the work.
-
-    Attributes:
-        name: The name in tables.
-        run: Does some of the work, and returns the number of units done.
-        note: What a reader must know to judge the result.
-        parts: Seconds by phase, which `run` adds to if it measures phases.
-    """
+    """One way to do the work."""
 
     name: str
-    run: Callable[[], float]
-    note: str = ""
-    parts: dict[str, float] = field(default_factory=dict)
+    run: Callable[[], Any]
+    note: str = ""  # what a reader must know to judge the result
+    parts: dict[str, float] = field(default_factory=dict)  # seconds by phase, which `run` adds to
+    units: float | None = None  # how many a call does; None if `run` returns their number
+
+    def turn(self, seconds: float = 0.0) -> tuple[float, float]:
+        """Runs for at least so long, and returns the seconds that it took and the units done."""
+        done = 0.0
+        start = time.perf_counter()
+        while True:
+            result = self.run()
+            done += result if self.units is None else self.units
+            spent = time.perf_counter() - start
+            if spent >= seconds:
+                return spent, done
 
 
 @dataclass(frozen=True)
 class Entry:
-    """The result of one contender.
-
-    Attributes:
-        name: The contender's name.
-        timing: Seconds per unit.
-        note: What a reader must know to judge it.
-        parts: Seconds per unit by phase; empty without phases.
-    """
+    """The result of one contender."""
 
     name: str
     timing: Timing
     note: str = ""
-    parts: Mapping[str, float] = field(default_factory=dict)
+    parts: Mapping[str, float] = field(default_factory=dict)  # seconds per unit by phase
 
 
 class Stopwatch:
     """Adds the time between laps to phases; phases without an entry are not counted."""
 
     def __init__(self, seconds: dict[str, float]) -> None:
-        """Starts.
-
-        Args:
-            seconds: The sums by phase, which laps add to.
-        """
         self._seconds = seconds
         self._last = time.perf_counter()
 
@@ -104,33 +93,17 @@ def take_turns(
         seconds: The least time of a contender's turn.
     """
     for contender in contenders:
-        contender.run()
+        contender.turn()
         contender.parts.update(dict.fromkeys(contender.parts, 0.0))
-    spent: list[list[float]] = [[] for _ in contenders]
-    units = [0.0] * len(contenders)
+    turns: list[list[tuple[float, float]]] = [[] for _ in contenders]
     for number in range(rounds):
         order = range(len(contenders))
         for i in order if number % 2 == 0 else reversed(order):
-            took, done = _one_turn(contenders[i].run, seconds)
-            spent[i].append(took / done)
-            units[i] += done
-    return tuple(
-        Entry(
-            contender.name,
-            Timing(tuple(each)),
-            contender.note,
-            {phase: total / done for phase, total in contender.parts.items()},
-        )
-        for contender, each, done in zip(contenders, spent, units, strict=True)
-    )
-
-
-def _one_turn(run: Callable[[], float], at_least: float) -> tuple[float, float]:
-    """Seconds and units of as many calls as the turn takes."""
-    done = 0.0
-    start = time.perf_counter()
-    while True:
-        done += run()
-        spent = time.perf_counter() - start
-        if spent >= at_least:
-            return spent, done
+            turns[i].append(contenders[i].turn(seconds))
+    entries = []
+    for contender, taken in zip(contenders, turns, strict=True):
+        units = sum(done for _, done in taken)
+        parts = {phase: total / units for phase, total in contender.parts.items()}
+        timing = Timing(tuple(spent / done for spent, done in taken))
+        entries.append(Entry(contender.name, timing, contender.note, parts))
+    return tuple(entries)

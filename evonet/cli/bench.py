@@ -33,7 +33,7 @@ def command(
     from json import dumps
 
     from evonet.bench.comparison import BenchOptions
-    from evonet.bench.page import write_page
+    from evonet.bench.page import render_page
     from evonet.bench.peers.installed import Peers
     from evonet.bench.suites import run_suites
     from evonet.bench.terminal import closing_text, findings_text
@@ -58,17 +58,18 @@ def command(
     bench = run_suites(names, options, _command_line(suite, quick, rounds, threads), show)
     if not silent:
         click.echo("\n\n".join(closing_text(bench)))
+    files = {}
     if json is not None:
-        text = dumps(bench.to_dict(), indent=1, allow_nan=False)
-        if silent:
+        files[json] = dumps(bench.to_dict(), indent=1, allow_nan=False)
+    if html is not None:
+        files[html] = render_page(bench)
+    for path, text in files.items():
+        if path is json and silent:
             click.echo(text)
         else:
-            with open_atomic(json) as file:
+            with open_atomic(path) as file:
                 file.write(text.encode())
-            click.echo(f"{json} is written", err=True)
-    if html is not None:
-        write_page(bench, html)
-        click.echo(f"{html} is written", err=True)
+            click.echo(f"{path} is written", err=True)
 
 
 def _command_line(suite: str, quick: bool, rounds: int | None, threads: int) -> str:

@@ -55,6 +55,15 @@ def horizontal(style: str, left: float, right: float, y: float) -> str:
     return f'<line class="{style}" x1="{left:.1f}" x2="{right:.1f}" y1="{y:.1f}" y2="{y:.1f}"/>'
 
 
+def tiles(figures: Iterable[tuple[str, str, str]]) -> str:
+    """A row of figures in large type: the title, the value and a note of each."""
+    shown = "".join(
+        f'<div class="tile"><span>{text(title)}</span><b>{text(value)}</b><i>{text(note)}</i></div>'
+        for title, value, note in figures
+    )
+    return f'<div class="tiles">{shown}</div>'
+
+
 def items(parts: Iterable[str]) -> str:
     """Joins lines of markup."""
     return "\n".join(parts)

@@ -16,7 +16,7 @@ from evonet.report.episode import MOST_STEPS, Episode, record_episode
 from evonet.report.family import draw_family
 from evonet.report.history import PHASES, History, read_history
 from evonet.report.layout import Layout, lay_out
-from evonet.report.markup import data, items, short, text
+from evonet.report.markup import data, items, short, text, tiles
 from evonet.report.names import pin_names
 from evonet.report.network import draw_network
 from evonet.report.run_charts import draw_charts
@@ -109,7 +109,7 @@ def _header(
     seconds = float(sum(history[f"seconds.{phase}"].sum() for phase in PHASES))
     evaluations = int(history["evaluations"][-1])
     hidden = sum(spot.key >= layout.num_outputs for spot in layout.spots)
-    tiles = [
+    shown = [
         ("best fitness", short(champion.fitness or 0.0), f"in generation {champion.generation}"),
         ("generations", f"{int(history['generation'][-1]) + 1:,}", f"{seconds:.2f} s of work"),
         (
@@ -124,23 +124,19 @@ def _header(
         ),
     ]
     if species := history.species[-1]:
-        tiles.append(("species", str(len(species)), "in the last generation"))
+        shown.append(("species", str(len(species)), "in the last generation"))
     scores = read_held_out_scores(champion.metadata)
     if "loss" in scores:
         count = counted(int(scores.get("examples", 0)), "example")
         right = f", {scores['accuracy']:.1%} right" if "accuracy" in scores else ""
-        tiles.append(("held-out loss", short(scores["loss"]), f"{count}{right}"))
-    shown = "".join(
-        f'<div class="tile"><span>{text(title)}</span><b>{text(value)}</b><i>{text(note)}</i></div>'
-        for title, value, note in tiles
-    )
+        shown.append(("held-out loss", short(scores["loss"]), f"{count}{right}"))
     badge = f'<em class="{"good" if solved else "open"}">{verdict}</em>' if verdict else ""
     return items(
         [
             f"<header><h1>{text(name)}{badge}</h1>",
             f"<p>{text(home.path.resolve().name)} · {counted(config.neat.pop_size, 'genome')} · "
             f"seed {champion.seed} · evolved by evonet</p>",
-            f'<div class="tiles">{shown}</div></header>',
+            f"{tiles(shown)}</header>",
         ]
     )
 

@@ -9,60 +9,40 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
 STEPS = 500
 _LIMIT, _TILT = 2.4, math.radians(12)
 
 
-def fly(state: Floats, right: npt.NDArray[np.bool_]) -> tuple[Floats, npt.NDArray[np.bool_]]:
-    """Moves all carts by a step.
-
-    Args:
-        state: [4, P] place, speed, angle and turn.
-        right: [P] whether to push right.
-
-    Returns:
-        The next state [4, P], and which carts have failed [P].
-    """
-    _, speed, angle, turn = state
-    sin, cos = np.sin(angle), np.cos(angle)
-    push = (np.where(right, 10.0, -10.0) + 0.05 * turn**2 * sin) / 1.1
-    turning = (9.8 * sin - cos * push) / (0.5 * (4 / 3 - 0.1 * cos**2 / 1.1))
-    speeding = push - 0.05 * turning * cos / 1.1
-    state = state + 0.02 * np.stack([speed, speeding, turn, turning])
-    return state, (abs(state[0]) > _LIMIT) | (abs(state[2]) > _TILT)
-
-
-def play_together(answer: Callable[[Any], Any], start: Floats) -> int:
-    """Plays one episode per genome, all of them step by step.
+def play_together(answer: Callable[[Any], Any], start: npt.NDArray[np.float64]) -> int:
+    """Plays one episode per genome, all of them step by step, and returns the steps of all.
 
     Args:
         answer: Maps observations [P, 4] to outputs [P, 2].
-        start: [4, P] the first state.
-
-    Returns:
-        The steps of all episodes.
+        start: [4, P] the first place, speed, angle and turn.
     """
     state, playing, steps = start.copy(), np.ones(start.shape[1], bool), 0
     for _ in range(STEPS):
         outputs = answer(state.T)
         steps += int(playing.sum())
-        state, failed = fly(state, outputs[:, 1] > outputs[:, 0])
-        playing &= ~failed
+        _, speed, angle, turn = state
+        sin, cos = np.sin(angle), np.cos(angle)
+        force = np.where(outputs[:, 1] > outputs[:, 0], 10.0, -10.0)
+        push = (force + 0.05 * turn**2 * sin) / 1.1
+        turning = (9.8 * sin - cos * push) / (0.5 * (4 / 3 - 0.1 * cos**2 / 1.1))
+        speeding = push - 0.05 * turning * cos / 1.1
+        state = state + 0.02 * np.stack([speed, speeding, turn, turning])
+        playing &= ~((abs(state[0]) > _LIMIT) | (abs(state[2]) > _TILT))
         if not playing.any():
             break
     return steps
 
 
 def play_alone(activate: Callable[[Any], Any], start: list[float]) -> int:
-    """Plays one episode in plain Python.
+    """Plays one episode in plain Python, and returns the number of steps.
 
     Args:
         activate: Maps four numbers to two.
         start: The first state.
-
-    Returns:
-        The number of steps.
     """
     x, speed, angle, turn = start
     for step in range(1, STEPS + 1):

@@ -5,60 +5,42 @@ from __future__ import annotations
 import importlib
 import importlib.metadata
 import warnings
-from dataclasses import dataclass
 from types import ModuleType
-from typing import Final
+from typing import Final, NamedTuple
 
 
-@dataclass(frozen=True)
-class Peer:
-    """Another library.
+class Peer(NamedTuple):
+    """Another library."""
 
-    Attributes:
-        name: The name in tables.
-        module: The module to import.
-        package: The package that holds it.
-        install: The command that installs it.
-    """
+    name: str  # in tables
+    module: str  # to import
+    package: str  # that holds it
+    source: str  # what pip installs
 
-    name: str
-    module: str
-    package: str
-    install: str
+    @property
+    def install(self) -> str:
+        """The command that installs it."""
+        return f"pip install {self.source}"
 
 
 PEERS: Final = (
-    Peer("neat-python", "neat", "neat-python", "pip install neat-python"),
-    Peer("SciPy", "scipy.sparse", "scipy", "pip install scipy"),
-    Peer("PyTorch", "torch", "torch", "pip install torch"),
-    Peer(
-        "TensorNEAT",
-        "tensorneat",
-        "tensorneat",
-        "pip install git+https://github.com/EMI-Group/tensorneat",
-    ),
+    Peer("neat-python", "neat", "neat-python", "neat-python"),
+    Peer("SciPy", "scipy.sparse", "scipy", "scipy"),
+    Peer("PyTorch", "torch", "torch", "torch"),
+    Peer("TensorNEAT", "tensorneat", "tensorneat", "git+https://github.com/EMI-Group/tensorneat"),
 )
 MADE_FOR_GPUS: Final = "made for GPUs, here on the processor"
 
 
 class Peers:
-    """Imports libraries once, and lists the missing ones.
-
-    Attributes:
-        missing: A line for each library that could not be imported, by name.
-    """
+    """Imports libraries once, and keeps a line about each that is missing, by name."""
 
     def __init__(self) -> None:
-        """Imports nothing yet."""
         self.missing: dict[str, str] = {}
         self._found: dict[str, ModuleType] = {}
 
     def find(self, name: str) -> ModuleType | None:
-        """Imports a library; None if it is missing.
-
-        Args:
-            name: The name of one of `PEERS`.
-        """
+        """Imports one of `PEERS` by name; None if it is missing."""
         peer = next(peer for peer in PEERS if peer.name == name)
         if name in self._found or name in self.missing:
             return self._found.get(name)

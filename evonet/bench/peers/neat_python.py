@@ -10,7 +10,7 @@ import signal
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,22 +23,13 @@ Rows = Sequence[tuple[Sequence[float], Sequence[float]]]
 
 
 def neat_config(ini: str | os.PathLike[str]) -> Any:
-    """Reads an INI file as neat-python does.
-
-    Args:
-        ini: The file.
-    """
+    """Reads an INI file as neat-python does."""
     import neat
 
+    parts = (neat.DefaultReproduction, neat.DefaultSpeciesSet, neat.DefaultStagnation)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return neat.Config(
-            neat.DefaultGenome,
-            neat.DefaultReproduction,
-            neat.DefaultSpeciesSet,
-            neat.DefaultStagnation,
-            os.fspath(ini),
-        )
+        return neat.Config(neat.DefaultGenome, *parts, os.fspath(ini))
 
 
 def neat_genomes(population: Population) -> tuple[list[tuple[int, Any]], Any]:
@@ -49,12 +40,16 @@ def neat_genomes(population: Population) -> tuple[list[tuple[int, Any]], Any]:
     return population.to_neat(config), config
 
 
-def neat_networks(population: Population) -> list[Any]:
-    """neat-python's own networks of all genomes."""
+def create_networks(genomes: list[tuple[int, Any]], config: Any) -> list[Any]:
+    """neat-python's own networks of its genomes."""
     import neat
 
-    genomes, config = neat_genomes(population)
     return [neat.nn.FeedForwardNetwork.create(genome, config) for _, genome in genomes]
+
+
+def neat_networks(population: Population) -> list[Any]:
+    """neat-python's own networks of all genomes."""
+    return create_networks(*neat_genomes(population))
 
 
 def score(net: Any, rows: Rows, perfect: float) -> float:
@@ -64,6 +59,15 @@ def score(net: Any, rows: Rows, perfect: float) -> float:
         for got, want in zip(net.activate(row), wanted, strict=True):
             fitness -= (got - want) ** 2
     return fitness
+
+
+def score_all(rows: Rows, perfect: float, genomes: list[tuple[int, Any]], config: Any) -> None:
+    """Sets the fitness of every genome, one after the other."""
+    import neat
+
+    for _, genome in genomes:
+        net = neat.nn.FeedForwardNetwork.create(genome, config)
+        genome.fitness = score(net, rows, perfect)
 
 
 # The data on which each worker process scores genomes.
@@ -76,23 +80,14 @@ def _set_worker(rows: Rows, perfect: float) -> None:
 
 
 def _score_in_worker(genome: Any, config: Any) -> float:
-    import neat
-
-    net = neat.nn.FeedForwardNetwork.create(genome, config)
-    return score(net, _worker["rows"], _worker["perfect"])
+    score_all(**_worker, genomes=[(0, genome)], config=config)
+    return float(genome.fitness)
 
 
 class ParallelScores:
     """neat-python's ParallelEvaluator, which sends each genome to a process of its pool."""
 
     def __init__(self, rows: Rows, perfect: float, processes: int) -> None:
-        """Starts the processes.
-
-        Args:
-            rows: Samples and targets.
-            perfect: The best possible fitness.
-            processes: The number of processes.
-        """
         import neat
 
         with warnings.catch_warnings():
@@ -144,14 +139,13 @@ class NeatPythonRun:
         import neat
 
         random.seed(seed)
-        self.config = neat_config(Path(ini))
+        self.config = neat_config(ini)
         self.population = neat.Population(self.config)
         self.seconds = {"evaluate": 0.0, "reproduce": 0.0, "speciate": 0.0}
         self.best = -np.inf
-        self._rows: Rows = list(zip(x.tolist(), y.tolist(), strict=True))
-        self._perfect = best
-        self._parallel = ParallelScores(self._rows, best, processes) if processes > 1 else None
-        self._other = evaluate or self._parallel
+        rows: Rows = list(zip(x.tolist(), y.tolist(), strict=True))
+        self._parallel = ParallelScores(rows, best, processes) if processes > 1 else None
+        self._score = evaluate or self._parallel or partial(score_all, rows, best)
         p = self.population
         p.reproduction.reproduce = self._timed("reproduce", p.reproduction.reproduce)
         p.species.speciate = self._timed("speciate", p.species.speciate)
@@ -175,12 +169,5 @@ class NeatPythonRun:
         return call
 
     def _evaluate(self, genomes: list[tuple[int, Any]], config: Any) -> None:
-        import neat
-
-        if self._other is not None:
-            self._other(genomes, config)
-        else:
-            for _, genome in genomes:
-                net = neat.nn.FeedForwardNetwork.create(genome, config)
-                genome.fitness = score(net, self._rows, self._perfect)
+        self._score(genomes, config)
         self.best = max(genome.fitness for _, genome in genomes)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,18 +15,13 @@ from evonet.schedule.slots import trace_slots
 
 
 class TensorneatNetworks:
-    """P networks as TensorNEAT's arrays of genes, transformed once and compiled by JAX."""
+    """P networks as TensorNEAT's arrays of genes, transformed once and compiled by JAX.
 
-    ACTIVATIONS: ClassVar = ("sigmoid", "tanh", "relu")
+    All nodes must sum, with response 1, and have one activation: "sigmoid", "tanh" or "relu". No
+    node may read an output, since TensorNEAT activates outputs last.
+    """
 
     def __init__(self, schedule: Schedule, activation: str) -> None:
-        """Fills the arrays.
-
-        Args:
-            schedule: A schedule whose nodes all sum, with response 1; no node may read an output,
-                since TensorNEAT activates outputs last.
-            activation: The activation of all nodes, one of `ACTIVATIONS`.
-        """
         import jax
         import jax.numpy as jnp
         from tensorneat.common import State
@@ -85,18 +82,9 @@ def _genes(schedule: Schedule) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.
 
 
 class TensorneatRun:
-    """TensorNEAT's own loop on XOR, one generation per call, compiled by JAX as a whole."""
+    """TensorNEAT's own loop on XOR, one generation per call, compiled by JAX in a minute."""
 
     def __init__(self, size: int, seed: int) -> None:
-        """Compiles a generation, which takes JAX a minute.
-
-        Args:
-            size: The number of genomes.
-            seed: The seed of its random numbers.
-        """
-        import contextlib
-        import io
-
         import jax
         from tensorneat.algorithm.neat import NEAT
         from tensorneat.common import ACT

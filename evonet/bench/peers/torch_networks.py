@@ -13,15 +13,12 @@ from evonet.schedule.slots import Positions, trace_slots
 
 
 class TorchNetworks:
-    """P networks, each a list of dense matrices, one per level."""
+    """P networks, each a list of dense matrices, one per level.
+
+    All nodes must sum, with response 1, and have one activation: "sigmoid", "tanh" or "relu".
+    """
 
     def __init__(self, schedule: Schedule, activation: str) -> None:
-        """Fills the matrices.
-
-        Args:
-            schedule: A schedule whose nodes all sum, with response 1.
-            activation: The activation of all nodes: "sigmoid", "tanh" or "relu".
-        """
         import torch
 
         self._torch = torch

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from evonet.bench.result import Bench
 from evonet.bench.tables import ResultTable, digits, duration
-
-if TYPE_CHECKING:
-    from evonet.bench.result import Bench
 
 # Quoted figures are rounded, and machines vary: this share of one is enough.
 ENOUGH: Final = 0.8
 
-Measure = Callable[["Bench"], float | None]
+Measure = Callable[[Bench], float | None]
 
 
 @dataclass(frozen=True)
@@ -91,7 +89,8 @@ def _ours(comparison: str) -> Measure:
 
 def _constant_cost(bench: Bench) -> float | None:
     """The cost per genome in a population of ten thousand over that in one of a million."""
-    growth = bench.growth("population")
+    growths = (growth for found in bench.findings.values() for growth in found.growths)
+    growth = next((growth for growth in growths if growth.name == "population"), None)
     if growth is None or not {10_000, 1_000_000} <= set(growth.x):
         return None
     cost = dict(zip(growth.x, growth.medians(growth.lines[0]), strict=True))
