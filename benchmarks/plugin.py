@@ -19,11 +19,9 @@ from __future__ import annotations
 import argparse
 import statistics
 import sys
-import tempfile
 import time
 import warnings
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import neat
@@ -168,10 +166,7 @@ def networks(rounds: int) -> None:
 def loop(rounds: int) -> None:
     print("loop: whole generations on the same config file")
     for name in ("xor-1000", "medium-1000"):
-        text, task, warm_up = workload(name)
-        with tempfile.TemporaryDirectory() as folder:
-            ini = Path(folder) / "config"
-            ini.write_text(text)
+        with workload(name) as (ini, task, warm_up):
             theirs = NeatPythonRun(ini, task.x, task.y, task.best, seed=1)
             for _ in range(warm_up):
                 theirs.generation()

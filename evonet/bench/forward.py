@@ -27,11 +27,7 @@ NEAT_GENOMES, NEAT_ROWS, PARALLEL_CONNECTIONS, PARALLEL_ROWS = 20, 8, 10_000, 32
 
 
 def run_forward(options: BenchOptions) -> Findings:
-    """Times evonet's forward pass beside those of other libraries, on the same genomes.
-
-    Raises:
-        BackendError: The compiled extension is missing.
-    """
+    """Times evonet's forward pass beside those of other libraries, on the same genomes."""
     sizes = tomllib.loads((resource_folder("configs") / "forward.toml").read_text())
     if options.quick:
         for each in sizes.values():
@@ -44,20 +40,12 @@ def run_forward(options: BenchOptions) -> Findings:
 
 def _population(sizes: dict[str, int], activation: str) -> tuple[Population, str]:
     """Random genomes, and a description of them."""
-    nodes, connections = sizes["nodes"], sizes["connections"]
+    genomes, nodes, connections = sizes["genomes"], sizes["nodes"], sizes["connections"]
+    shape = genomes, sizes["inputs"], sizes["outputs"]
     population = Population.random(
-        sizes["genomes"],
-        sizes["inputs"],
-        sizes["outputs"],
-        num_nodes=nodes,
-        num_connections=connections,
-        activations=(activation,),
-        seed=1,
+        *shape, num_nodes=nodes, num_connections=connections, activations=(activation,), seed=1
     )
-    return (
-        population,
-        f"{len(population):,} genomes of {nodes} nodes and {connections:,} connections",
-    )
+    return population, f"{genomes:,} genomes of {nodes} nodes and {connections:,} connections"
 
 
 def _compare(

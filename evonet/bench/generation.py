@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import tempfile
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -79,19 +80,16 @@ def run_generation(options: BenchOptions) -> Findings:
     """Times generations of evonet beside neat-python's, from the same config.
 
     Both evolve from their own first generation for a while, so that genomes have grown alike.
-
-    Raises:
-        BackendError: The compiled extension is missing.
     """
     workloads = ("xor-100",) if options.quick else ("xor-1000", "xor-10000", "medium-1000")
     return Findings([_compare(name, options) for name in workloads])
 
 
-def workload(name: str) -> tuple[str, Supervised, int]:
-    """A config as INI text, a task, and the number of generations to warm up.
+@contextmanager
+def workload(name: str) -> Iterator[tuple[Path, Supervised, int]]:
+    """A config in a temporary INI file, a task, and the number of generations to warm up.
 
-    Args:
-        name: "xor-" or "medium-", and the number of genomes.
+    The name is "xor-" or "medium-", and the number of genomes.
     """
     text = (resource_folder("configs") / "xor-neat.ini").read_text()
     kind, _, size = name.partition("-")
@@ -113,15 +111,16 @@ def workload(name: str) -> tuple[str, Supervised, int]:
     for old, new in changes.items():
         assert old in text, old
         text = text.replace(old, new)
-    return text, task, warm_up
+    with tempfile.TemporaryDirectory() as folder:
+        ini = Path(folder) / "config.ini"
+        ini.write_text(text)
+        yield ini, task, warm_up
 
 
 def _compare(name: str, options: BenchOptions) -> SpeedComparison:
-    text, task, warm_up = workload(name)
     options.say(f"generations of {name}")
     with ExitStack() as closing:
-        ini = Path(closing.enter_context(tempfile.TemporaryDirectory())) / "config.ini"
-        ini.write_text(text)
+        ini, task, warm_up = closing.enter_context(workload(name))
         ours = EvonetRun(Config.load(ini), task, options.threads)
         ours.warm_up(warm_up)
         size = ours.algorithm.config.neat.pop_size

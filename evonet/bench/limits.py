@@ -38,11 +38,7 @@ class Machine:
 
 
 def describe_machine(threads: int) -> Machine:
-    """Describes this machine.
-
-    Raises:
-        BackendError: The compiled extension is missing.
-    """
+    """Describes this machine."""
     require_native()
     return Machine(
         processor=_processor(),

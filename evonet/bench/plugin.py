@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import tempfile
 from contextlib import ExitStack
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,11 +20,7 @@ NEAT_GENOMES = 50
 
 
 def run_plugin(options: BenchOptions) -> Findings:
-    """Times what neat-python's users call: evaluation, `activate` and whole generations.
-
-    Raises:
-        BackendError: The compiled extension is missing.
-    """
+    """Times what neat-python's users call: evaluation, `activate` and whole generations."""
     if not options.peers.find("neat-python"):
         return Findings()
     return Findings(
@@ -134,13 +128,10 @@ def _compare_generations(options: BenchOptions) -> SpeedComparison:
     from evonet.plugins.neat_python import BatchEvaluator
 
     name = "medium-20" if options.quick else "medium-300"
-    text, task, _ = workload(name)
     options.say(f"neat-python's own loop, {name}")
-    evaluator = BatchEvaluator.from_data(task.x, task.y, best=task.best)
     contenders = []
-    with tempfile.TemporaryDirectory() as folder:
-        ini = Path(folder) / "config.ini"
-        ini.write_text(text)
+    with workload(name) as (ini, task, _):
+        evaluator = BatchEvaluator.from_data(task.x, task.y, best=task.best)
         for label, evaluate in (("with BatchEvaluator", evaluator), ("neat-python alone", None)):
             run = NeatPythonRun(ini, task.x, task.y, task.best, seed=1, evaluate=evaluate)
             contenders.append(Contender(label, run.generation, "", run.seconds, 1))

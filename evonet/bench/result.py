@@ -36,18 +36,15 @@ class Bench:
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain values that JSON can hold; times in seconds."""
         best, median = self.limits.best(), self.limits.median()
+        plain = dataclasses.asdict(self)
+        del plain["findings"]
         return {
             "schema": SCHEMA,
-            "command": self.command,
-            "quick": self.quick,
-            "seconds": self.seconds,
-            "machine": dataclasses.asdict(self.machine),
+            **plain,
             "limits": {
                 name: {"best": best[name], "median": median[name], "unit": unit}
                 for name, unit in (("fma", "1/s"), ("l1", "B/s"), ("memory", "B/s"))
             },
-            "peers": self.peers,
-            "missing": list(self.missing),
             "comparisons": [
                 _comparison_dict(comparison, suite, best)
                 for suite, found in self.findings.items()

@@ -28,11 +28,7 @@ NEAT_GENOMES = 25
 
 
 def run_rollout(options: BenchOptions) -> Findings:
-    """Times episodes of every control, then CartPole beside others, on the same genomes.
-
-    Raises:
-        BackendError: The compiled extension is missing.
-    """
+    """Times episodes of every control, then CartPole beside others, on the same genomes."""
     controls = CONTROLS[:1] if options.quick else CONTROLS
     return Findings([*(_cost_of_a_step(name, options) for name in controls), _compare(options)])
 

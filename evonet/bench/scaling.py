@@ -30,11 +30,7 @@ Calls = defaultdict[str, list[Callable[[], object]]]
 
 
 def run_scaling(options: BenchOptions) -> Findings:
-    """Measures growth along every axis; each has its sizes timed by turns.
-
-    Raises:
-        BackendError: The compiled extension is missing.
-    """
+    """Measures growth along every axis; each has its sizes timed by turns."""
     axes = [_population, _connections, _depth, _samples]
     if options.threads > 1:
         axes.append(_threads)
@@ -107,22 +103,18 @@ def _connections(options: BenchOptions) -> Growth:
     """Every step in the life of twenty genomes that descend from one, separately."""
     sizes = _half_decades(1, 5, options.quick)
     options.say(f"growth with the connections: up to {sizes[-1]:,}")
-    genomes, inputs, outputs = 20, 8, 4
-    config = _xor_config()
+    genomes, config = 20, _xor_config()
     breeding, distance = genome_rules(config), distance_rules(config)
     engine = NativeEngine(options.threads)
-    parents = np.arange(genomes)
-    x = _random_samples(2, 32, inputs)
+    parents, others = np.arange(genomes), np.roll(np.arange(genomes), 1)
+    x = _random_samples(2, 32, 8)
     calls = Calls(list)
     for size in sizes:
-        nodes = max(outputs, size // 4)
-        one = Population.random(
-            1, inputs, outputs, num_nodes=nodes, num_connections=size, seed=size
-        )
+        nodes = max(4, size // 4)
+        one = Population.random(1, 8, 4, num_nodes=nodes, num_connections=size, seed=size)
         population = one[[0] * genomes]
         innovation = int(population.innovation.max()) + 1
         network = compile_network(population, backend="cpu", threads=options.threads)
-        others = np.roll(parents, 1)
         breed = partial(
             engine.breed, population, parents, others, breeding, 1, 1, nodes, innovation
         )
@@ -170,9 +162,7 @@ def _depth(options: BenchOptions) -> Growth:
     """The same number of nodes in ever more levels."""
     depths = _half_decades(0, 3, options.quick)
     options.say(f"growth with depth: up to {depths[-1]:,} levels")
-    genomes = 20
-    calls = Calls(list)
-    links = []
+    genomes, calls, links = 20, Calls(list), []
     for depth in depths:
         population = layered_population(genomes, depth, 1000)
         network = compile_network(population, backend="cpu", threads=options.threads)

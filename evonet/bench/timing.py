@@ -66,7 +66,7 @@ class Entry:
 
 
 class Stopwatch:
-    """Adds the time between laps to phases; phases without an entry are not counted."""
+    """Adds the time between laps to the seconds of phases."""
 
     def __init__(self, seconds: dict[str, float]) -> None:
         self._seconds = seconds
@@ -75,8 +75,7 @@ class Stopwatch:
     def lap(self, phase: str) -> None:
         """Ends a phase."""
         now = time.perf_counter()
-        if phase in self._seconds:
-            self._seconds[phase] += now - self._last
+        self._seconds[phase] += now - self._last
         self._last = now
 
 

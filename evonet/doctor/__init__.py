@@ -6,6 +6,7 @@
 findings     what was found, and how it is printed
 machine      Python, compiled extension, driver, CuPy, NVRTC, GPUs
 self_test    a comparison and a measurement of about a second
+speed        throughput of forward passes and of episodes
 comparisons  all computations that must have equal bits on a GPU and on the processor
 verify       all comparisons, and throughput
 """

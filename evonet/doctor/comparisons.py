@@ -5,16 +5,15 @@ The `gpu` tests and `--verify-gpu` run the same list.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterator
-from typing import Any, Final, Literal
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 import evonet
-from evonet.definitions.backends import MAPPINGS
-from evonet.definitions.controls import CONTROLS, ControlTask
+from evonet.definitions.backends import MAPPINGS, BackendName
+from evonet.definitions.controls import CONTROLS
 from evonet.functions.registry import (
     ACTIVATION_TABLE,
     ACTIVATIONS,
@@ -29,106 +28,74 @@ Pair = tuple[str, Values, Values]
 
 _ALL_ACTIVATIONS = tuple(function.name for function in ACTIVATIONS)
 _ALL_AGGREGATIONS = tuple(function.name for function in AGGREGATIONS)
-_DTYPES = (np.float32, np.float64)
-_BACKENDS: tuple[Literal["cuda", "cpu"], ...] = ("cuda", "cpu")
+_DTYPES = ("float32", "float64")
+_BACKENDS: tuple[BackendName, ...] = ("cuda", "cpu")
 
 
-@dataclasses.dataclass(frozen=True)
-class Mismatch:
-    """A part of a comparison that failed.
-
-    Attributes:
-        what: The name of the part.
-        count: The number of values that differ.
-        total: The number of values that were compared.
-        first: Where the first difference is, and both numbers.
-    """
-
-    what: str
-    count: int
-    total: int
-    first: str
-
-    def __str__(self) -> str:
-        return f"{self.what}: {self.count} of {self.total} numbers differ, {self.first}"
-
-
-@dataclasses.dataclass(frozen=True)
-class BitComparison:
-    """A computation to compare, in parts.
-
-    Attributes:
-        name: The name in the report.
-        pairs: Computes both sides, part by part.
-    """
+class BitComparison(NamedTuple):
+    """A computation to compare: its name, and a function that computes both sides in parts."""
 
     name: str
     pairs: Callable[[], Iterator[Pair]]
 
-    def run(self) -> tuple[int, list[Mismatch]]:
+    def run(self) -> tuple[int, list[str]]:
         """Compares bit by bit; returns how many numbers, and what differs."""
         total, found = 0, []
-        for what, gpu, cpu in self.pairs():
-            total += cpu.size
-            mismatch = compare(what, gpu, cpu)
+        for pair in self.pairs():
+            total += pair[2].size
+            mismatch = compare(*pair)
             if mismatch:
                 found.append(mismatch)
         return total, found
 
 
-def compare(what: str, gpu: Values, cpu: Values) -> Mismatch | None:
-    """Finds numbers whose bits differ; None if there are none."""
+def compare(what: str, gpu: Values, cpu: Values) -> str | None:
+    """Describes numbers whose bits differ; None if there are none."""
+    count, bits = cpu.size, f"u{cpu.itemsize}"
     if (gpu.shape, gpu.dtype) != (cpu.shape, cpu.dtype):
         first = f"{gpu.dtype} {list(gpu.shape)} instead of {cpu.dtype} {list(cpu.shape)}"
-        return Mismatch(what, cpu.size, cpu.size, first)
-    bits = f"u{cpu.itemsize}"
-    differs = gpu.view(bits) != cpu.view(bits)
-    if not differs.any():
-        return None
-    place = tuple(int(axis[0]) for axis in np.nonzero(differs))
-    first = f"first at {list(place)}: {gpu[place]!r} instead of {cpu[place]!r}"
-    return Mismatch(what, int(differs.sum()), cpu.size, first)
+    else:
+        differs = gpu.view(bits) != cpu.view(bits)
+        if not differs.any():
+            return None
+        count = int(differs.sum())
+        place = tuple(int(axis[0]) for axis in np.nonzero(differs))
+        first = f"first at {list(place)}: {gpu[place]!r} instead of {cpu[place]!r}"
+    return f"{what}: {count} of {cpu.size} numbers differ, {first}"
 
 
-def _samples(*shape: int, dtype: Any = np.float32, seed: int = 1) -> Values:
-    return np.random.default_rng(seed).normal(size=shape).astype(dtype)
+def random_samples(population: evonet.Population, *shape: int) -> Values:
+    """Normally distributed numbers [*shape, I] of the population's type."""
+    x = np.random.default_rng(1).normal(size=(*shape, population.num_inputs))
+    return x.astype(population.dtype)
 
 
-def _mixed(
-    num_genomes: int,
-    num_nodes: int,
-    num_connections: int,
-    dtype: Any = np.float32,
-    num_inputs: int = 4,
-    num_outputs: int = 3,
+def mixed_population(
+    genomes: int,
+    nodes: int,
+    links: int,
+    dtype: str = "float32",
+    pins: tuple[int, int] = (4, 3),
     **options: Any,
 ) -> evonet.Population:
-    """Random networks of all functions, or of those in the options."""
-    return evonet.Population.random(
-        num_genomes,
-        num_inputs,
-        num_outputs,
-        num_nodes=num_nodes,
-        num_connections=num_connections,
-        dtype=dtype,
-        seed=num_nodes,
-        **{"activations": _ALL_ACTIVATIONS, "aggregations": _ALL_AGGREGATIONS, **options},
-    )
+    """Random networks of all functions, or of those in the options; `pins` counts I and O."""
+    functions = {"activations": _ALL_ACTIVATIONS, "aggregations": _ALL_AGGREGATIONS}
+    sizes = {"num_nodes": nodes, "num_connections": links, "seed": nodes}
+    return evonet.Population.random(genomes, *pins, dtype=dtype, **functions | sizes | options)
 
 
 def _both_mappings(what: str, population: evonet.Population, x: Values) -> Iterator[Pair]:
     cpu = evonet.compile(population, backend="cpu")(x)
     for mapping in MAPPINGS[1:]:
         gpu = evonet.compile(population, backend="cuda", mapping=mapping)(x)
-        yield f"{what}{', ' if what else ''}{mapping}", gpu, cpu
+        yield f"{what}, {mapping}", gpu, cpu
 
 
 def _every_function() -> Iterator[Pair]:
     for dtype in _DTYPES:
-        for aggregation in _ALL_AGGREGATIONS:
-            population = _mixed(64, 24, 80, dtype, aggregations=(aggregation,))
-            what = f"{aggregation}, {np.dtype(dtype)}"
-            yield from _both_mappings(what, population, _samples(9, 4, dtype=dtype))
+        for name in _ALL_AGGREGATIONS:
+            population = mixed_population(64, 24, 80, dtype, aggregations=(name,))
+            yield from _both_mappings(f"{name}, {dtype}", population, random_samples(population, 9))
 
 
 def _special_values() -> Iterator[Pair]:
@@ -137,8 +104,8 @@ def _special_values() -> Iterator[Pair]:
         with np.errstate(all="ignore"):
             numbers = np.array(special).astype(dtype)
         x = np.random.default_rng(2).choice(numbers, (40, 4))
-        population = _mixed(100, 20, 60, dtype, weight_scale=100.0)
-        yield from _both_mappings(str(np.dtype(dtype)), population, x)
+        population = mixed_population(100, 20, 60, dtype, weight_scale=100.0)
+        yield from _both_mappings(dtype, population, x)
 
 
 def _custom_functions() -> Iterator[Pair]:
@@ -150,13 +117,11 @@ def _custom_functions() -> Iterator[Pair]:
     for functions, expressions in texts.items():
         for name, text in zip(names, expressions, strict=True):
             functions.register(name, text)
+    used: dict[str, Any] = {"activations": (*names, "tanh"), "aggregations": (*names, "sum")}
     try:
         for dtype in _DTYPES:
-            population = _mixed(
-                64, 24, 80, dtype, activations=(*names, "tanh"), aggregations=(*names, "sum")
-            )
-            x = _samples(9, 4, dtype=dtype)
-            yield from _both_mappings(str(np.dtype(dtype)), population, x)
+            population = mixed_population(64, 24, 80, dtype, **used)
+            yield from _both_mappings(dtype, population, random_samples(population, 9))
     finally:
         for functions in texts:
             for name in names:
@@ -164,35 +129,36 @@ def _custom_functions() -> Iterator[Pair]:
 
 
 def _sizes() -> Iterator[Pair]:
-    for num_nodes in (0, 1, 2, 5, 20, 100, 500, 2000, 5000):
-        population = _mixed(3 if num_nodes > 1000 else 20, max(num_nodes, 3), num_nodes * 3)
-        yield from _both_mappings(f"{num_nodes} nodes", population, _samples(5, 4))
+    for nodes in (0, 1, 2, 5, 20, 100, 500, 2000, 5000):
+        population = mixed_population(3 if nodes > 1000 else 20, max(nodes, 3), nodes * 3)
+        yield from _both_mappings(f"{nodes} nodes", population, random_samples(population, 5))
 
 
 def _batches() -> Iterator[Pair]:
-    population = _mixed(30, 12, 36)
+    population = mixed_population(30, 12, 36)
     for size in (0, 1, 2, 3, 31, 32, 33, 127, 128, 129, 1000):
-        yield from _both_mappings(f"{size} samples", population, _samples(size, 4))
-        yield from _both_mappings(f"{size} samples each", population, _samples(30, size, 4))
+        shared, own = random_samples(population, size), random_samples(population, 30, size)
+        yield from _both_mappings(f"{size} samples", population, shared)
+        yield from _both_mappings(f"{size} samples each", population, own)
 
 
 def _large_genomes() -> Iterator[Pair]:
     for dtype in _DTYPES:
         nodes = 240_000 // np.dtype(dtype).itemsize  # no GPU has as much shared memory per block
-        population = _mixed(2, nodes, 3 * nodes // 2, dtype)
-        yield from _both_mappings(str(np.dtype(dtype)), population, _samples(3, 4, dtype=dtype))
+        population = mixed_population(2, nodes, 3 * nodes // 2, dtype)
+        yield from _both_mappings(dtype, population, random_samples(population, 3))
 
 
 def _large_populations() -> Iterator[Pair]:
-    population = _mixed(3000, 50, 150)  # work enough for two GPUs
-    yield from _both_mappings("", population, _samples(5, 4))
+    population = mixed_population(3000, 50, 150)  # work enough for two GPUs
+    yield from _both_mappings("3000 genomes", population, random_samples(population, 5))
 
 
 def _device_arrays() -> Iterator[Pair]:
-    first, second = _mixed(30, 12, 36), _mixed(30, 8, 20, num_inputs=3)
+    first, second = mixed_population(30, 12, 36), mixed_population(30, 8, 20, pins=(3, 3))
     cpu_second = evonet.compile(second, backend="cpu")
     cuda_second = evonet.compile(second, backend="cuda")
-    x = _samples(33, 4)
+    x = random_samples(first, 33)
     expected = evonet.compile(first, backend="cpu")(x)
     y = evonet.compile(first, backend="cuda")(x, out="device")
     yield "outputs left on the GPU", y.get(), expected
@@ -203,44 +169,39 @@ def _device_arrays() -> Iterator[Pair]:
 
 def _losses() -> Iterator[Pair]:
     for dtype in _DTYPES:
-        population = _mixed(50, 12, 36, dtype)
-        gpu = evonet.compile(population, backend="cuda")
-        cpu = evonet.compile(population, backend="cpu")
+        population = mixed_population(50, 12, 36, dtype)
+        gpu, cpu = (evonet.compile(population, backend=backend) for backend in _BACKENDS)
         for size in (1, 31, 33, 500):
-            x, targets = _samples(size, 4, dtype=dtype), _samples(size, 3, dtype=dtype, seed=3)
+            x = random_samples(population, size)
+            targets = np.random.default_rng(3).normal(size=(size, 3)).astype(dtype)
             for loss in LOSSES:
-                what = f"{loss.name}, {size} samples, {np.dtype(dtype)}"
+                what = f"{loss.name}, {size} samples, {dtype}"
                 yield what, gpu.loss(x, targets, loss.name), cpu.loss(x, targets, loss.name)
 
 
 def _rollouts() -> Iterator[Pair]:
     for control in CONTROLS:
         for dtype in _DTYPES:
+            pins = control.num_inputs, control.num_outputs
+            population = mixed_population(40, 12, 36, dtype, pins)
             for episodes in (1, 5, 33):
-                yield from _both_play(control, 40, 12, 36, dtype, episodes, 40)
-    for dtype in _DTYPES:  # no GPU has as much shared memory for each of its warps
-        yield from _both_play(CONTROLS[0], 2, 2000, 4000, dtype, 3, 4)
+                yield from _both_play(control.name, population, episodes, 40)
+            if control is CONTROLS[0]:  # no GPU has as much shared memory for each of its warps
+                population = mixed_population(2, 2000, 4000, dtype, pins)
+                yield from _both_play(control.name, population, 3, 4)
 
 
 def _both_play(
-    control: ControlTask,
-    num_genomes: int,
-    num_nodes: int,
-    num_connections: int,
-    dtype: Any,
-    episodes: int,
-    max_steps: int,
+    control: str, population: evonet.Population, episodes: int, max_steps: int
 ) -> Iterator[Pair]:
-    population = _mixed(
-        num_genomes, num_nodes, num_connections, dtype, control.num_inputs, control.num_outputs
-    )
     gpu, cpu = (
         evonet.compile(population, backend=backend).rollout(
-            control.name, episodes=episodes, seed=1, max_steps=max_steps
+            control, episodes=episodes, seed=1, max_steps=max_steps
         )
         for backend in _BACKENDS
     )
-    what = f"{control.name}, {num_nodes} nodes, {episodes} episodes, {np.dtype(dtype)}"
+    nodes = population.num_nodes // len(population)
+    what = f"{control}, {nodes} nodes, {episodes} episodes, {population.dtype}"
     yield f"returns of {what}", gpu.returns, cpu.returns
     yield f"steps of {what}", gpu.steps, cpu.steps
 

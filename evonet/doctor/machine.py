@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.metadata
 import os
 import platform
@@ -18,6 +19,7 @@ from evonet.backends.cuda import compiler, discovery
 from evonet.backends.cuda.device import cuda_versions, cupy_version, nvrtc_version
 from evonet.doctor.findings import Finding
 from evonet.errors import BackendError, CompileError, DeviceError, OptionError
+from evonet.messages import counted
 
 REINSTALL = "EVONET_REQUIRE_NATIVE=1 pip install --force-reinstall --no-deps evonet-gpu"
 _COMPILERS = ("c++", "g++", "clang++")
@@ -28,9 +30,8 @@ def look_at_python() -> Iterator[Finding]:
     """The interpreter, NumPy, evonet itself."""
     yield Finding("evonet", "ok", f"{evonet.__version__} in {os.path.dirname(evonet.__file__)}")
     system = f"{platform.system()} {platform.release()} {platform.machine()}"
-    yield Finding(
-        "Python", "ok", f"{platform.python_version()} {sys.implementation.name} on {system}"
-    )
+    version = f"{platform.python_version()} {sys.implementation.name}"
+    yield Finding("Python", "ok", f"{version} on {system}")
     yield Finding("NumPy", "ok", np.__version__)
 
 
@@ -55,7 +56,7 @@ def look_at_extension() -> Iterator[Finding]:
             yield Finding("extension", "fault", "not built: there is no C++ compiler", fix)
         return
     threads = native.available_threads()
-    yield Finding("extension", "ok", f"built; {threads} thread{'s' * (threads != 1)} available")
+    yield Finding("extension", "ok", f"built; {counted(threads, 'thread')} available")
     levels = ", ".join(native.simd_levels())
     try:
         yield Finding("SIMD", "ok", f"{CpuBackend().simd_level()} in use, of {levels}")
@@ -69,12 +70,8 @@ def look_at_cuda() -> Iterator[Finding]:
     if driver:
         yield Finding("driver", "ok", f"runs CUDA up to {driver // 1000}.{driver % 1000 // 10}")
     else:
-        yield Finding(
-            "driver",
-            "absent",
-            "no NVIDIA driver",
-            "only for GPUs: install NVIDIA's driver 580 or newer, and reboot",
-        )
+        fix = "only for GPUs: install NVIDIA's driver 580 or newer, and reboot"
+        yield Finding("driver", "absent", "no NVIDIA driver", fix)
     if not discovery.has_cupy():
         fix = f"only for GPUs: {discovery.install_command(driver)}"
         yield Finding("CuPy", "absent", "not installed", fix)
@@ -141,9 +138,7 @@ def _look_at_cache() -> Finding:
 def _installed(packages: tuple[str, ...]) -> list[str]:
     found = []
     for package in packages:
-        try:
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
             importlib.metadata.version(package)
             found.append(package)
-        except importlib.metadata.PackageNotFoundError:
-            pass
     return found

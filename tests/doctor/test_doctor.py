@@ -16,6 +16,7 @@ from evonet.backends.cuda.device import Device
 from evonet.doctor import Finding, Report, machine, self_test, verify
 from evonet.doctor.__main__ import main
 from evonet.doctor.comparisons import COMPARISONS, BitComparison, compare
+from evonet.doctor.speed import Load, Play
 from tests.cupy_stand_in import Machine
 
 Lend = Callable[..., Machine]
@@ -202,7 +203,7 @@ def test_verification_measures_and_reports(
 ) -> None:
     imaginary_gpus()
     monkeypatch.setattr(verify, "COMPARISONS", COMPARISONS[-1:])
-    loads = (verify.Load(5, 4, 8, 3), verify.Play(5, 4, 8, 3, max_steps=2))
+    loads = (Load(5, 4, 8, 3), Play(5, 4, 8, 3, max_steps=2))
     equal, speed, played = verify.verify(loads, seconds=0.0)
     assert {equal.state, speed.state, played.state} == {"ok"}
     assert equal.found.startswith("evolution: 20 numbers")

@@ -80,11 +80,8 @@ class LevelNetworks:
     ) -> None:
         """Numbers the rows: inputs first, then the nodes of all genomes, level by level.
 
-        Args:
-            schedule: A schedule without cycles whose nodes all sum, with response 1.
-            activation: The activation of all nodes, one of `FORMULAS`.
-            sums_of: How to compute a level: `numpy_sums` or `scipy_sums`.
-            own_inputs: Whether each genome has samples of its own.
+        All nodes must sum, with response 1, and have one activation of `FORMULAS`. Each genome may
+        have samples of its own.
         """
         s, each = schedule, schedule.num_inputs
         self._formula = FORMULAS[activation]

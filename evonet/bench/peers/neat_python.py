@@ -110,9 +110,7 @@ class ParallelScores:
 class NeatPythonRun:
     """A neat-python population on a supervised task, one generation per call.
 
-    Attributes:
-        seconds: Time per phase, summed over all calls: evaluate, reproduce, speciate.
-        best: Fitness of the best genome of the last generation.
+    It has the `seconds` of each phase over all calls, and the `best` fitness of the last one.
     """
 
     def __init__(
@@ -127,14 +125,8 @@ class NeatPythonRun:
     ) -> None:
         """Makes the first generation.
 
-        Args:
-            ini: The config.
-            x: [B, I] samples.
-            y: [B, O] targets.
-            best: The best possible fitness.
-            seed: The seed of Python's random numbers.
-            processes: The number of processes; more than 1 use ParallelEvaluator.
-            evaluate: Another evaluation function.
+        Samples are x [B, I] with targets y [B, O], and `best` is the best possible fitness. Several
+        processes use ParallelEvaluator; `evaluate` takes the place of scoring.
         """
         import neat
 
