@@ -49,12 +49,12 @@ def _population(sizes: dict[str, int], activation: str) -> tuple[Population, str
 
 
 def _compare(
-    name: str, sizes: dict[str, int], activation: str, options: BenchOptions
+    case: str, sizes: dict[str, int], activation: str, options: BenchOptions
 ) -> SpeedComparison:
     population, described = _population(sizes, activation)
     samples = sizes["samples"]
     x = np.random.default_rng(2).standard_normal((samples, sizes["inputs"])).astype(np.float32)
-    title = f"{name}, {activation}: {described} on {counted(samples, 'sample')}"
+    title = f"{case}, {activation}: {described} on {counted(samples, 'sample')}"
     options.say(title)
     network = compile_network(population, backend="cpu", threads=options.threads)
     calls: list[tuple[str, Any, str]] = [("evonet", network, "")]
@@ -62,20 +62,15 @@ def _compare(
         alone = compile_network(population, backend="cpu", threads=1)
         calls.append(("evonet, 1 thread", alone, ""))
     calls += _array_peers(network.schedule, activation, options)
-    work = len(population) * samples
-    contenders = [
-        Contender(label, partial(call, x), note, units=work) for label, call, note in calls
-    ]
+    units = len(population) * samples
+    contenders = [Contender(name, partial(call, x), note, {}, units) for name, call, note in calls]
     with ExitStack() as closing:
         if options.peers.find("neat-python"):
             contenders += _neat_python(population, x, options, closing)
         entries = options.take_turns(contenders)
+    work = _work(network.schedule, samples)
     return SpeedComparison(
-        f"forward-{name}-{activation}",
-        title,
-        "a genome on a sample",
-        entries,
-        _work(network.schedule, samples),
+        f"forward-{case}-{activation}", title, "a genome on a sample", entries, work
     )
 
 

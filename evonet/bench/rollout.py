@@ -107,13 +107,11 @@ def _compare(options: BenchOptions) -> SpeedComparison:
         from evonet.bench.peers.neat_python import neat_networks
 
         nets, first = neat_networks(population[:NEAT_GENOMES]), start[:, 0].tolist()
-        contenders.append(
-            Contender(
-                "neat-python",
-                lambda: sum(play_alone(net.activate, first) for net in nets),
-                "one process, task in plain Python",
-            )
-        )
+
+        def play_all() -> int:
+            return sum(play_alone(net.activate, first) for net in nets)
+
+        contenders.append(Contender("neat-python", play_all, "one process, task in plain Python"))
     nodes, links = schedule.num_nodes / size, schedule.num_edges / size
     return SpeedComparison(
         "rollout-compared",
