@@ -22,6 +22,12 @@ L1_TURNS: Final = 100_000
 # For all threads together; larger than the largest cache of most processors.
 MEMORY_BYTES: Final = 512 << 20
 ROUNDS: Final = 3
+# Each limit's short name, description and unit.
+LIMITS: Final = {
+    "fma": ("FMA peak", "multiply-adds in registers, float32", "1/s"),
+    "l1": ("L1", "reading from the first-level caches", "B/s"),
+    "memory": ("memory", "reading from memory", "B/s"),
+}
 
 
 @dataclass(frozen=True)

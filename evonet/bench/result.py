@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from evonet.bench.comparison import Findings, SpeedComparison
 from evonet.bench.growth import Growth
-from evonet.bench.limits import Limits, Machine
+from evonet.bench.limits import LIMITS, Limits, Machine
 
 # Rises when a key is renamed or removed, not when one is added.
 SCHEMA: Final = 2
@@ -43,7 +43,7 @@ class Bench:
             **plain,
             "limits": {
                 name: {"best": best[name], "median": median[name], "unit": unit}
-                for name, unit in (("fma", "1/s"), ("l1", "B/s"), ("memory", "B/s"))
+                for name, (_, _, unit) in LIMITS.items()
             },
             "comparisons": [
                 _comparison_dict(comparison, suite, best)

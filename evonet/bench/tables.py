@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final
 
 from evonet.bench.comparison import SpeedComparison
 from evonet.bench.growth import Growth, GrowthLine
-from evonet.bench.limits import Limits
+from evonet.bench.limits import LIMITS, Limits
 from evonet.bench.timing import Entry
-
-LIMIT_NAMES: Final = {"fma": "FMA peak", "l1": "L1", "memory": "memory"}
 
 
 @dataclass(frozen=True)
@@ -59,7 +56,7 @@ def short(size: float) -> str:
 def comparison_table(comparison: SpeedComparison, limits: Mapping[str, float]) -> ResultTable:
     """Best, median, ratio and shares of the limits, for every contender."""
     names = comparison.shares(comparison.entries[0], limits)
-    shown = [f"of {LIMIT_NAMES[name]}" for name in names]
+    shown = [f"of {LIMITS[name][0]}" for name in names]
     rows = []
     for entry in comparison.entries:
         phases = ", ".join(f"{phase} {duration(spent)}" for phase, spent in entry.parts.items())
@@ -114,13 +111,9 @@ def _bends(growth: Growth, line: GrowthLine) -> str:
 def limits_table(limits: Limits) -> ResultTable:
     """The most that the machine can do."""
     best, median = limits.best(), limits.median()
-    words = {
-        "fma": ("multiply-adds in registers, float32", "G/s"),
-        "l1": ("reading from the first-level caches", "GB/s"),
-        "memory": ("reading from memory", "GB/s"),
-    }
-    rows = tuple(
-        (said, f"{digits(best[name] / 1e9)} {unit}", f"{digits(median[name] / 1e9)} {unit}")
-        for name, (said, unit) in words.items()
-    )
-    return ResultTable(("all threads together", "best", "median"), rows, (True, False, False))
+    rows = []
+    for name, (_, said, unit) in LIMITS.items():
+        giga = f"G{unit.removeprefix('1')}"
+        rows.append((said, *(f"{digits(rate[name] / 1e9)} {giga}" for rate in (best, median))))
+    head = ("all threads together", "best", "median")
+    return ResultTable(head, tuple(rows), (True, False, False))
