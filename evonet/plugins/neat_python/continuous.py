@@ -16,6 +16,7 @@ from neat.ctrnn import CTRNN as NeatCTRNN  # noqa: N811
 from neat.ctrnn import CTRNNNodeEval
 
 from evonet.plugins.neat_python.drop_in import (
+    EngineAttribute,
     ReadOnlyList,
     Row,
     TwoBuffers,
@@ -25,6 +26,8 @@ from evonet.plugins.neat_python.drop_in import (
 )
 from evonet.plugins.neat_python.genes import NeatConfig, NeatGenome
 from evonet.plugins.neat_python.installed import ctrnn_rule, takes_time_constant
+
+_FIELDS = attrgetter("activation", "aggregation", "bias", "response", "links", "time_constant")
 
 
 class ReadOnlyEval(CTRNNNodeEval):  # type: ignore[misc]
@@ -45,22 +48,18 @@ class CTRNN(TwoBuffers, NeatCTRNN):  # type: ignore[misc]
     Attributes:
         input_nodes: Keys of the inputs.
         output_nodes: Keys of the outputs.
+        node_evals: The nodes by key, as neat-python has them; read-only.
+        values: The value of every node, by key, in both buffers.
+        active: Which of the two buffers the last step wrote.
+        time_seconds: How much time has passed, in seconds.
     """
 
     _state = ("active", "time_seconds")
 
-    def __init__(self, inputs: list[int], outputs: list[int], node_evals: Any) -> None:
-        """Takes nodes.
-
-        Args:
-            inputs: Keys of the inputs.
-            outputs: Keys of the outputs.
-            node_evals: Objects like neat-python's `CTRNNNodeEval`, by node.
-        """
-        engine = _compile(inputs, outputs, node_evals)
-        self._start(inputs, outputs, engine)
-        if engine is None:
-            NeatCTRNN.__init__(self, inputs, outputs, node_evals)
+    time_seconds = EngineAttribute(
+        lambda network: float(network._engine.time),
+        lambda network, seconds: setattr(network._engine, "time", seconds),
+    )
 
     @staticmethod
     def create(genome: NeatGenome, config: NeatConfig, time_constant: float | None = None) -> CTRNN:
@@ -81,11 +80,8 @@ class CTRNN(TwoBuffers, NeatCTRNN):  # type: ignore[misc]
         engine = None
         if ctrnn_rule() != "unknown":
             engine = compile_genome(False, genome, config, time_constant)
-        if engine is not None:
-            return CTRNN._of_engine(engine, config)
         given = () if time_constant is None else (time_constant,)
-        made = NeatCTRNN.create(genome, config, *given)
-        return CTRNN(made.input_nodes, made.output_nodes, made.node_evals)
+        return CTRNN._make(genome, config, engine, given)
 
     def advance(
         self, inputs: Sequence[float], advance_time: float, time_step: float | None = None
@@ -130,32 +126,30 @@ class CTRNN(TwoBuffers, NeatCTRNN):  # type: ignore[misc]
             RuntimeError: x has another shape, or more or fewer samples than before.
         """
         samples = check_rows(x, self._num_inputs)
-        if self._engine is not None:
-            if time_step is None:
-                time_step = 0.5 * self.get_max_time_step()
-            outputs = np.empty((1, len(samples), len(self.output_nodes)))
-            engine, exact = self._batch_engine(len(samples)), ctrnn_rule() == "exponential"
-            engine.advance_rows(samples, outputs, advance_time, time_step, exact)
-            return outputs.reshape(outputs.shape[1:])
-        pairs = self._pair_copies(samples)
-        return self._stack([copy.advance(row, advance_time, time_step) for copy, row in pairs])
+        if self._engine is None:
+            return self._answer_rows(
+                samples,
+                len(self.output_nodes),
+                lambda network, row: network.advance(row, advance_time, time_step),
+            )
+        if time_step is None:
+            time_step = 0.5 * self.get_max_time_step()
+        exact = ctrnn_rule() == "exponential"
+        return self._run_batch(
+            samples,
+            lambda engine, y: engine.advance_rows(samples, y, advance_time, time_step, exact),
+        )
 
     def set_node_value(self, node_key: int, value: float) -> None:
         """Sets the value of a node in both buffers."""
         for values in self.values:
             values[node_key] = value
 
-    @property
-    def time_seconds(self) -> float:
-        """How much time has passed, in seconds."""
-        return self._plain_time if self._engine is None else float(self._engine.time)
-
-    @time_seconds.setter
-    def time_seconds(self, seconds: float) -> None:
-        if self._engine is None:
-            self._plain_time = seconds
-        else:
-            self._engine.time = seconds
+    def _compile(self, inputs: list[int], outputs: list[int], node_evals: Any) -> Any:
+        if ctrnn_rule() == "unknown":
+            return None
+        rows = [(key, *_FIELDS(node)) for key, node in node_evals.items()]
+        return compile_rows(inputs, outputs, rows)
 
     def _evals(self, rows: list[Row]) -> Any:
         return {
@@ -165,10 +159,3 @@ class CTRNN(TwoBuffers, NeatCTRNN):  # type: ignore[misc]
 
     def _made_of(self) -> tuple[Any, ...]:
         return self.input_nodes, self.output_nodes, self.node_evals
-
-
-def _compile(inputs: list[int], outputs: list[int], node_evals: dict[int, Any]) -> Any:
-    if ctrnn_rule() == "unknown":
-        return None
-    fields = attrgetter("activation", "aggregation", "bias", "response", "links", "time_constant")
-    return compile_rows(inputs, outputs, [(key, *fields(node)) for key, node in node_evals.items()])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, MutableMapping, Sequence
+from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from types import ModuleType
 from typing import Any, ClassVar, NoReturn, Self
 
@@ -19,9 +19,8 @@ Row = tuple[int, Any, Any, float, float, Sequence[tuple[int, float]], float]
 def compile_rows(inputs: Sequence[int], outputs: Sequence[int], rows: Sequence[Row]) -> Any:
     """Compiles nodes as neat-python's constructors take them.
 
-    Returns:
-        A native `NeatNetwork`; None if the extension is missing, or if only Python can run such
-        nodes, because keys are not whole numbers or values are not real ones.
+    Returns None without the extension, and for nodes that only Python can run, because keys are
+    not whole numbers or values are not real ones.
     """
     native = network_engine()
     keys = [row[0] for row in rows]
@@ -42,17 +41,7 @@ def engine_for(genome: NeatGenome) -> ModuleType | None:
 def compile_genome(
     feed_forward: bool, genome: NeatGenome, config: NeatConfig, time_constant: float | None
 ) -> Any:
-    """Compiles a genome as neat-python's `create` does.
-
-    Args:
-        feed_forward: Whether the network has no memory.
-        genome: Its nodes and connections.
-        config: A `neat.Config`.
-        time_constant: The one of all nodes; None for those of the genes.
-
-    Returns:
-        A native `NeatNetwork`, or None where neat-python itself has to read the genome.
-    """
+    """Compiles a genome as `create` does; None where neat-python itself has to read it."""
     native, settings = engine_for(genome), config.genome_config
     if native is None:
         return None
@@ -63,24 +52,8 @@ def compile_genome(
         settings.output_keys,
         settings.activation_defs,
         settings.aggregation_function_defs,
-        time_constant,
+        time_constant,  # None for those of the genes
     )
-
-
-def check_rows(x: npt.ArrayLike, num_inputs: int) -> npt.NDArray[np.float64]:
-    """Reads a batch of samples.
-
-    Args:
-        x: [B, I].
-        num_inputs: I.
-
-    Raises:
-        RuntimeError: x has another shape.
-    """
-    samples = np.ascontiguousarray(x, np.float64)
-    if samples.ndim != 2 or samples.shape[1] != num_inputs:
-        raise RuntimeError(f"Expected samples [B, {num_inputs}], got {list(samples.shape)}")
-    return samples
 
 
 class ReadOnlyList(list[Any]):
@@ -101,19 +74,10 @@ class ReadOnlyList(list[Any]):
 
 
 class NodeValues(MutableMapping[int, float]):
-    """The values of nodes in one buffer, as the dict that neat-python's classes have.
-
-    Reads and writes go to the network itself.
-    """
+    """The values of nodes in one of a network's buffers, as the dict that neat-python has."""
 
     def __init__(self, engine: Any, buffer: int, feed_forward: bool) -> None:
-        """Views a network.
-
-        Args:
-            engine: A native `NeatNetwork`.
-            buffer: Which of its two buffers, 0 or 1.
-            feed_forward: Whether hidden nodes only appear after the first activation.
-        """
+        """Views a network; in a feed-forward one hidden nodes appear with the first activation."""
         self._engine = engine
         self._buffer = buffer
         self._feed_forward = feed_forward
@@ -121,8 +85,7 @@ class NodeValues(MutableMapping[int, float]):
     def __getitem__(self, key: int) -> float:
         if key not in self._keys():
             raise KeyError(key)
-        value: float = self._engine.get_value(self._buffer, key)
-        return value
+        return float(self._engine.get_value(self._buffer, key))
 
     def __setitem__(self, key: int, value: float) -> None:
         self._engine.set_value(self._buffer, key, value)
@@ -144,37 +107,110 @@ class NodeValues(MutableMapping[int, float]):
         return keys
 
 
-class SampleCopies:
-    """A mix-in for networks with memory: a copy for each sample of a batch, until `reset`."""
+def _ignore(network: Any, value: Any) -> None:
+    """Sets nothing: a compiled network stays as it is."""
 
+
+class EngineAttribute:
+    """An attribute that the engine has, or an ordinary one where neat-python's code runs."""
+
+    def __init__(
+        self, read: Callable[[Any], Any], write: Callable[[Any, Any], None] = _ignore
+    ) -> None:
+        """Takes functions of a compiled network that get and set the attribute."""
+        self._read = read
+        self._write = write
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, network: Any, owner: type | None = None) -> Any:
+        if network is None:
+            return self
+        return network.__dict__[self._name] if network._engine is None else self._read(network)
+
+    def __set__(self, network: Any, value: Any) -> None:
+        if network._engine is None:
+            network.__dict__[self._name] = value
+        else:
+            self._write(network, value)
+
+
+class DropIn:
+    """A mix-in before a class of neat-python, whose code runs where `_engine` is None."""
+
+    _feed_forward: ClassVar[bool] = False
+    _engine: Any
+    # In networks with memory, one for each sample of a batch, until `reset`.
     _copies: list[Any] | None = None
 
     def fresh(self) -> Self:
         """Returns another network of the same nodes, in its first state."""
         raise NotImplementedError
 
-    def _pair_copies(self, samples: npt.NDArray[np.float64]) -> Iterator[tuple[Any, list[float]]]:
-        """Pairs every sample with its network.
+    def _answer_rows(
+        self,
+        samples: npt.NDArray[np.float64],
+        num_outputs: int,
+        answer: Callable[[Any, list[float]], list[float]],
+    ) -> npt.NDArray[np.float64]:
+        """Answers samples one by one, each with its own memory."""
+        rows = samples.tolist()
+        networks: list[Any] = [self] * len(rows)
+        if not self._feed_forward:
+            if self._copies is None:
+                self._copies = [self.fresh() for _ in rows]
+            networks = self._copies
+            _check_width(len(networks), len(rows))
+        answers = [answer(network, row) for network, row in zip(networks, rows, strict=True)]
+        return np.array(answers, np.float64).reshape(len(rows), num_outputs)
 
-        Raises:
-            RuntimeError: The last call had more or fewer samples.
-        """
-        if self._copies is None:
-            self._copies = [self.fresh() for _ in samples]
-        if len(self._copies) != len(samples):
-            raise RuntimeError(f"Expected {len(self._copies)} samples, got {len(samples)}")
-        return zip(self._copies, samples.tolist(), strict=True)
+
+def check_rows(x: npt.ArrayLike, num_inputs: int) -> npt.NDArray[np.float64]:
+    """Reads samples [B, I], or raises a RuntimeError as neat-python's classes do."""
+    samples = np.ascontiguousarray(x, np.float64)
+    if samples.ndim != 2 or samples.shape[1] != num_inputs:
+        raise RuntimeError(f"Expected samples [B, {num_inputs}], got {list(samples.shape)}")
+    return samples
 
 
-class CompiledNodes:
-    """A mix-in for networks of weighted sums; `_engine` is None where neat-python's code runs."""
+def _check_width(expected: int, found: int) -> None:
+    if found != expected:
+        raise RuntimeError(f"Expected {expected} samples, got {found}")
 
-    _feed_forward: ClassVar[bool]
+
+class CompiledNodes(DropIn):
+    """A mix-in for networks of weighted sums."""
+
     input_nodes: list[int]
     output_nodes: list[int]
-    _engine: Any
-    _plain_evals: Any
-    _plain_values: Any
+
+    def __init__(self, inputs: list[int], outputs: list[int], node_evals: Any) -> None:
+        """Takes nodes in the order of evaluation.
+
+        Args:
+            inputs: Keys of the inputs.
+            outputs: Keys of the outputs.
+            node_evals: Tuples (node, activation, aggregation, bias, response, links), with links
+                (source, weight); for a `CTRNN`, objects like `CTRNNNodeEval`, by node.
+        """
+        engine = self._compile(inputs, outputs, node_evals)
+        self._start(inputs, outputs, engine)
+        if engine is None:
+            super().__init__(inputs, outputs, node_evals)  # type: ignore[call-arg]
+
+    @classmethod
+    def _make(
+        cls, genome: NeatGenome, config: NeatConfig, engine: Any, given: tuple[Any, ...] = ()
+    ) -> Self:
+        """Makes the network of a genome; neat-python reads it where there is no engine."""
+        if engine is None:
+            made = super().create(genome, config, *given)  # type: ignore[misc]
+            return cls(made.input_nodes, made.output_nodes, made.node_evals)
+        network = object.__new__(cls)
+        settings = config.genome_config
+        network._start(settings.input_keys, settings.output_keys, engine)
+        return network
 
     def _start(self, inputs: list[int], outputs: list[int], engine: Any) -> None:
         self.input_nodes = inputs
@@ -184,103 +220,66 @@ class CompiledNodes:
         self._engine_evals: Any = None
         self._batch: Any = None
 
-    @classmethod
-    def _of_engine(cls, engine: Any, config: NeatConfig) -> Self:
-        network = object.__new__(cls)
-        settings = config.genome_config
-        network._start(settings.input_keys, settings.output_keys, engine)
-        return network
+    def _compile(self, inputs: list[int], outputs: list[int], node_evals: Any) -> Any:
+        return compile_rows(inputs, outputs, [(*node, 1.0) for node in node_evals])
 
     def _check_inputs(self, inputs: Sequence[float]) -> None:
-        """Refuses a wrong number of inputs in neat-python's words.
-
-        Raises:
-            RuntimeError: There are more or fewer.
-        """
+        """Refuses a wrong number of inputs in neat-python's words."""
         if len(inputs) != self._num_inputs:
             raise RuntimeError(f"Expected {self._num_inputs:n} inputs, got {len(inputs):n}")
 
     def _evals(self, rows: list[Row]) -> Any:
         """Returns rows in the form of the class's `node_evals`."""
-        return ReadOnlyList(
-            (node, activation, aggregation, bias, response, ReadOnlyList(links))
-            for node, activation, aggregation, bias, response, links, _ in rows
-        )
+        return ReadOnlyList((*row[:5], ReadOnlyList(row[5])) for row in rows)
 
-    @property
-    def node_evals(self) -> Any:
-        """The nodes in the order of evaluation, as neat-python lists them; read-only."""
-        if self._engine is None:
-            return self._plain_evals
+    def _read_evals(self) -> Any:
         if self._engine_evals is None:
             self._engine_evals = self._evals(self._engine.rows())
         return self._engine_evals
 
-    @node_evals.setter
-    def node_evals(self, node_evals: Any) -> None:
-        self._plain_evals = node_evals
+    # The nodes in the order of evaluation, as neat-python lists them; read-only.
+    node_evals = EngineAttribute(_read_evals)
 
     def _made_of(self) -> tuple[Any, ...]:
         """Returns arguments that make another network of the same nodes."""
         evals = [(*node[:5], list(node[5])) for node in self.node_evals]
         return self.input_nodes, self.output_nodes, evals
 
-    def _batch_engine(self, num_samples: int) -> Any:
-        """Returns an engine that holds many samples, each with its own memory.
-
-        Raises:
-            RuntimeError: The last call had more or fewer samples.
-        """
+    def _run_batch(
+        self, samples: npt.NDArray[np.float64], run: Callable[[Any, Any], None]
+    ) -> npt.NDArray[np.float64]:
+        """Has an engine with a memory per sample write the outputs."""
         if self._batch is None:
             self._batch = self._engine.copy()
-            self._batch.begin(num_samples)
-        if not self._feed_forward and self._batch.width != num_samples:
-            raise RuntimeError(f"Expected {self._batch.width} samples, got {num_samples}")
-        return self._batch
-
-    def _activate_rows(self, samples: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+            self._batch.begin(len(samples))
+        if not self._feed_forward:
+            _check_width(self._batch.width, len(samples))
         outputs = np.empty((1, len(samples), len(self.output_nodes)))
-        self._batch_engine(len(samples)).answer_rows(self._feed_forward, samples, outputs)
+        run(self._batch, outputs)
         return outputs.reshape(outputs.shape[1:])
 
-    def _stack(self, rows: list[list[float]]) -> npt.NDArray[np.float64]:
-        return np.array(rows, np.float64).reshape(len(rows), len(self.output_nodes))
 
-
-class TwoBuffers(SampleCopies, CompiledNodes):
+class TwoBuffers(CompiledNodes):
     """A mix-in for networks with memory, which read one buffer of values and write the other."""
 
-    _feed_forward = False
-    _plain_active: int
     # What a copy takes over besides the values.
     _state: ClassVar[tuple[str, ...]] = ("active",)
 
-    @property
-    def active(self) -> int:
-        """Which of the two buffers the last step wrote."""
-        return self._plain_active if self._engine is None else int(self._engine.active)
+    # Which of the two buffers the last step wrote.
+    active = EngineAttribute(
+        lambda network: int(network._engine.active),
+        lambda network, active: setattr(network._engine, "active", active),
+    )
 
-    @active.setter
-    def active(self, active: int) -> None:
-        if self._engine is None:
-            self._plain_active = active
-        else:
-            self._engine.active = active
+    def _set_values(self, values: Any) -> None:
+        for mine, given in zip(self.values, values, strict=True):
+            mine.update(given)
 
-    @property
-    def values(self) -> Any:
-        """The value of every node, by key, in both buffers."""
-        if self._engine is None:
-            return self._plain_values
-        return [NodeValues(self._engine, buffer, False) for buffer in (0, 1)]
-
-    @values.setter
-    def values(self, values: Any) -> None:
-        if self._engine is None:
-            self._plain_values = values
-        else:
-            for mine, given in zip(self.values, values, strict=True):
-                mine.update(given)
+    # The value of every node, by key, in both buffers.
+    values = EngineAttribute(
+        lambda network: [NodeValues(network._engine, buffer, False) for buffer in (0, 1)],
+        _set_values,
+    )
 
     def fresh(self) -> Self:
         """Returns another network of the same nodes, in its first state."""

@@ -20,42 +20,108 @@ from neat.nn import RecurrentNetwork as NeatRecurrent
 from evonet.definitions.dynamics import Dynamics
 from evonet.plugins.neat_python.drop_in import (
     CompiledNodes,
+    EngineAttribute,
     NodeValues,
     TwoBuffers,
     check_rows,
     compile_genome,
-    compile_rows,
 )
 from evonet.plugins.neat_python.exact import compile_exact, run_samples
 from evonet.plugins.neat_python.genes import NeatConfig, NeatGenome, NeatGenomes
 from evonet.plugins.neat_python.genomes import list_genomes
 
 
-class FeedForwardNetwork(CompiledNodes, NeatFeedForward):  # type: ignore[misc]
+class Activated(CompiledNodes):
+    """A mix-in for networks that answer in one step."""
+
+    def _start(self, inputs: list[int], outputs: list[int], engine: Any) -> None:
+        super()._start(inputs, outputs, engine)
+        if engine is not None:
+            step = engine.activate_feed_forward if self._feed_forward else engine.activate_recurrent
+            self._step: Callable[[Sequence[float]], list[float]] = step
+
+    def activate(self, inputs: Sequence[float]) -> list[float]:
+        """Answers one sample; recurrent networks take a step: every value travels one link.
+
+        Args:
+            inputs: [I].
+
+        Returns:
+            [O].
+
+        Raises:
+            RuntimeError: There are more or fewer inputs.
+            OverflowError: A square or cube is too large for a float.
+        """
+        if self._engine is None:
+            answers: list[float] = super().activate(inputs)  # type: ignore[misc]
+            return answers
+        self._check_inputs(inputs)
+        return self._step(inputs)
+
+    def activate_batch(self, x: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        """Answers many samples; in recurrent networks each has its own memory until `reset`.
+
+        Args:
+            x: [B, I]; for recurrent networks with the same B in every call until `reset`.
+
+        Returns:
+            [B, O], with the bits of `activate`.
+
+        Raises:
+            RuntimeError: x has another shape, or more or fewer samples than are remembered.
+        """
+        samples = check_rows(x, self._num_inputs)
+        if self._engine is None:
+            return self._answer_rows(
+                samples, len(self.output_nodes), lambda network, row: network.activate(row)
+            )
+        return self._run_batch(
+            samples, lambda engine, y: engine.answer_rows(self._feed_forward, samples, y)
+        )
+
+    @classmethod
+    def activate_population(
+        cls, genomes: NeatGenomes, config: NeatConfig, x: npt.ArrayLike
+    ) -> npt.NDArray[np.float64]:
+        """Answers for all genomes and all samples at once, from the first state.
+
+        Args:
+            genomes: P genomes, as a fitness function gets them.
+            config: A `neat.Config`.
+            x: [B, I]; for recurrent networks also [B, T, I], sequences of T steps.
+
+        Returns:
+            [P, B, O], or [P, B, T, O].
+
+        Raises:
+            GenomeError: A gene makes no sense; names the genome.
+            ShapeError: x has another shape.
+        """
+        create: Any = cls.create  # type: ignore[attr-defined]
+        dynamics = Dynamics.of("feedforward" if cls._feed_forward else "recurrent")
+        network = compile_exact(
+            *list_genomes(genomes), config, dynamics, lambda genome: create(genome, config)
+        )
+        return run_samples(network, x)
+
+
+class FeedForwardNetwork(Activated, NeatFeedForward):  # type: ignore[misc]
     """neat-python's `FeedForwardNetwork`, compiled.
 
     Attributes:
         input_nodes: Keys of the inputs.
         output_nodes: Keys of the outputs.
+        node_evals: The nodes in the order of evaluation, as neat-python lists them; read-only.
+        values: The value of every node, by key.
     """
 
     _feed_forward = True
 
-    def __init__(self, inputs: list[int], outputs: list[int], node_evals: Any) -> None:
-        """Takes nodes in the order of evaluation.
-
-        Args:
-            inputs: Keys of the inputs.
-            outputs: Keys of the outputs.
-            node_evals: Tuples (node, activation, aggregation, bias, response, links), with links
-                (source, weight).
-        """
-        engine = compile_rows(inputs, outputs, [(*node, 1.0) for node in node_evals])
-        if engine is not None and not engine.reads_only_what_is_known():
-            engine = None  # such a node reads what an earlier call left behind
-        self._start(inputs, outputs, engine)
-        if engine is None:
-            NeatFeedForward.__init__(self, inputs, outputs, node_evals)
+    values = EngineAttribute(
+        lambda network: NodeValues(network._engine, 0, True),
+        lambda network, values: network.values.update(values),
+    )
 
     @staticmethod
     def create(
@@ -72,82 +138,14 @@ class FeedForwardNetwork(CompiledNodes, NeatFeedForward):  # type: ignore[misc]
             unique_value: A weight to give to all expressed connections of the genome.
             random_values: Whether to give them random weights between -1 and 1.
         """
-        given = unique_value or random_values
-        engine = None if given else compile_genome(True, genome, config, 1.0)
-        if engine is not None:
-            return FeedForwardNetwork._of_engine(engine, config)
-        made = NeatFeedForward.create(genome, config, unique_value, random_values)
-        return FeedForwardNetwork(made.input_nodes, made.output_nodes, made.node_evals)
+        given = unique_value, random_values
+        engine = None if any(given) else compile_genome(True, genome, config, 1.0)
+        return FeedForwardNetwork._make(genome, config, engine, given)
 
-    def activate(self, inputs: Sequence[float]) -> list[float]:
-        """Answers one sample.
-
-        Args:
-            inputs: [I].
-
-        Returns:
-            [O].
-
-        Raises:
-            RuntimeError: There are more or fewer inputs.
-            OverflowError: A square or cube is too large for a float.
-        """
-        engine = self._engine
-        if engine is None:
-            answers: list[float] = NeatFeedForward.activate(self, inputs)
-            return answers
-        self._check_inputs(inputs)
-        answers = engine.activate_feed_forward(inputs)
-        return answers
-
-    @property
-    def values(self) -> Any:
-        """The value of every node, by key."""
-        return self._plain_values if self._engine is None else NodeValues(self._engine, 0, True)
-
-    @values.setter
-    def values(self, values: Any) -> None:
-        if self._engine is None:
-            self._plain_values = values
-        else:
-            NodeValues(self._engine, 0, True).update(values)
-
-    def activate_batch(self, x: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        """Answers many samples at once.
-
-        Args:
-            x: [B, I].
-
-        Returns:
-            [B, O], with the bits of `activate`.
-
-        Raises:
-            RuntimeError: x has another shape.
-        """
-        samples = check_rows(x, self._num_inputs)
-        if self._engine is not None:
-            return self._activate_rows(samples)
-        return self._stack([self.activate(row) for row in samples.tolist()])
-
-    @staticmethod
-    def activate_population(
-        genomes: NeatGenomes, config: NeatConfig, x: npt.ArrayLike
-    ) -> npt.NDArray[np.float64]:
-        """Answers for all genomes and all samples at once.
-
-        Args:
-            genomes: P genomes, as a fitness function gets them.
-            config: A `neat.Config`.
-            x: [B, I].
-
-        Returns:
-            [P, B, O].
-
-        Raises:
-            GenomeError: A gene makes no sense; names the genome.
-            ShapeError: x has another shape.
-        """
-        return _activate_population(genomes, config, x, "feedforward", FeedForwardNetwork.create)
+    def _compile(self, inputs: list[int], outputs: list[int], node_evals: Any) -> Any:
+        engine = super()._compile(inputs, outputs, node_evals)
+        # Other nodes read what an earlier call left behind.
+        return engine if engine is not None and engine.reads_only_what_is_known() else None
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickles and copies by the nodes and their values."""
@@ -159,20 +157,16 @@ class FeedForwardNetwork(CompiledNodes, NeatFeedForward):  # type: ignore[misc]
         self.values = state["values"]
 
 
-class RecurrentNetwork(TwoBuffers, NeatRecurrent):  # type: ignore[misc]
+class RecurrentNetwork(TwoBuffers, Activated, NeatRecurrent):  # type: ignore[misc]
     """neat-python's `RecurrentNetwork`, compiled.
 
     Attributes:
         input_nodes: Keys of the inputs.
         output_nodes: Keys of the outputs.
+        node_evals: The nodes in the order of evaluation, as neat-python lists them; read-only.
+        values: The value of every node, by key, in both buffers.
+        active: Which of the two buffers the last step wrote.
     """
-
-    def __init__(self, inputs: list[int], outputs: list[int], node_evals: Any) -> None:
-        """Takes nodes; arguments as for `FeedForwardNetwork`."""
-        engine = compile_rows(inputs, outputs, [(*node, 1.0) for node in node_evals])
-        self._start(inputs, outputs, engine)
-        if engine is None:
-            NeatRecurrent.__init__(self, inputs, outputs, node_evals)
 
     @staticmethod
     def create(genome: NeatGenome, config: NeatConfig) -> RecurrentNetwork:
@@ -183,77 +177,4 @@ class RecurrentNetwork(TwoBuffers, NeatRecurrent):  # type: ignore[misc]
             config: A `neat.Config`.
         """
         engine = compile_genome(False, genome, config, 1.0)
-        if engine is not None:
-            return RecurrentNetwork._of_engine(engine, config)
-        made = NeatRecurrent.create(genome, config)
-        return RecurrentNetwork(made.input_nodes, made.output_nodes, made.node_evals)
-
-    def activate(self, inputs: Sequence[float]) -> list[float]:
-        """Takes one step: every value travels one link.
-
-        Args:
-            inputs: [I].
-
-        Returns:
-            [O].
-
-        Raises:
-            RuntimeError: There are more or fewer inputs.
-            OverflowError: A square or cube is too large for a float.
-        """
-        engine = self._engine
-        if engine is None:
-            answers: list[float] = NeatRecurrent.activate(self, inputs)
-            return answers
-        self._check_inputs(inputs)
-        answers = engine.activate_recurrent(inputs)
-        return answers
-
-    def activate_batch(self, x: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        """Takes one step with many samples, each of which has its own memory until `reset`.
-
-        Args:
-            x: [B, I], with the same B in every call until `reset`.
-
-        Returns:
-            [B, O], with the bits of `activate`.
-
-        Raises:
-            RuntimeError: x has another shape, or more or fewer samples than before.
-        """
-        samples = check_rows(x, self._num_inputs)
-        if self._engine is not None:
-            return self._activate_rows(samples)
-        return self._stack([copy.activate(row) for copy, row in self._pair_copies(samples)])
-
-    @staticmethod
-    def activate_population(
-        genomes: NeatGenomes, config: NeatConfig, x: npt.ArrayLike
-    ) -> npt.NDArray[np.float64]:
-        """Takes the first step of all genomes on all samples.
-
-        Args:
-            genomes: P genomes, as a fitness function gets them.
-            config: A `neat.Config`.
-            x: [B, I]; or [B, T, I], sequences of T steps.
-
-        Returns:
-            [P, B, O], or [P, B, T, O].
-
-        Raises:
-            GenomeError: A gene makes no sense; names the genome.
-            ShapeError: x has another shape.
-        """
-        return _activate_population(genomes, config, x, "recurrent", RecurrentNetwork.create)
-
-
-def _activate_population(
-    genomes: NeatGenomes,
-    config: NeatConfig,
-    x: npt.ArrayLike,
-    kind: str,
-    create: Callable[[NeatGenome, NeatConfig], Any],
-) -> npt.NDArray[np.float64]:
-    ids, found = list_genomes(genomes)
-    network = compile_exact(ids, found, config, Dynamics.of(kind), lambda g: create(g, config))
-    return run_samples(network, x)
+        return RecurrentNetwork._make(genome, config, engine)

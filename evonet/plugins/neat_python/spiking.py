@@ -11,8 +11,9 @@ from neat.iznn import IZNN as NeatIZNN  # noqa: N811
 from neat.iznn import IZNeuron
 
 from evonet.plugins.neat_python.drop_in import (
+    DropIn,
+    EngineAttribute,
     ReadOnlyList,
-    SampleCopies,
     check_rows,
     engine_for,
 )
@@ -51,13 +52,24 @@ class CompiledNeuron(IZNeuron):  # type: ignore[misc]
         return IZNeuron, made_of, state
 
 
-class IZNN(SampleCopies, NeatIZNN):  # type: ignore[misc]
+def _neurons(network: IZNN) -> dict[int, Any]:
+    engine = network._engine
+    found = (CompiledNeuron(engine.neuron(i), engine.links(i)) for i in range(len(engine)))
+    return {neuron._neuron.key: neuron for neuron in found}
+
+
+class IZNN(DropIn, NeatIZNN):  # type: ignore[misc]
     """neat-python's `IZNN`; networks that `create` makes are compiled.
 
     Attributes:
         inputs: Keys of the inputs.
         outputs: Keys of the outputs.
+        neurons: The neurons by node.
+        input_values: The last inputs by key.
     """
+
+    neurons = EngineAttribute(_neurons)
+    input_values = EngineAttribute(lambda network: network._engine.input_values())
 
     def __init__(self, neurons: dict[int, Any], inputs: list[int], outputs: list[int]) -> None:
         """Takes neurons that live in Python; neat-python's own code advances them.
@@ -67,7 +79,7 @@ class IZNN(SampleCopies, NeatIZNN):  # type: ignore[misc]
             inputs: Keys of the inputs.
             outputs: Keys of the outputs.
         """
-        self._engine: Any = None
+        self._engine = None
         NeatIZNN.__init__(self, neurons, inputs, outputs)
 
     @staticmethod
@@ -90,32 +102,6 @@ class IZNN(SampleCopies, NeatIZNN):  # type: ignore[misc]
         network = object.__new__(IZNN)
         network._engine, network.inputs, network.outputs = engine, inputs, outputs
         return network
-
-    @property
-    def neurons(self) -> dict[int, Any]:
-        """The neurons by node."""
-        if self._engine is None:
-            plain: dict[int, Any] = self._plain_neurons
-            return plain
-        engine = self._engine
-        found = (CompiledNeuron(engine.neuron(i), engine.links(i)) for i in range(len(engine)))
-        return {neuron._neuron.key: neuron for neuron in found}
-
-    @neurons.setter
-    def neurons(self, neurons: dict[int, Any]) -> None:
-        self._plain_neurons = neurons
-
-    @property
-    def input_values(self) -> dict[int, float]:
-        """The last inputs by key."""
-        found: dict[int, float] = (
-            self._plain_inputs if self._engine is None else self._engine.input_values()
-        )
-        return found
-
-    @input_values.setter
-    def input_values(self, values: dict[int, float]) -> None:
-        self._plain_inputs = values
 
     def set_inputs(self, inputs: Sequence[float]) -> None:
         """Sets the inputs of all following steps.
@@ -170,12 +156,12 @@ class IZNN(SampleCopies, NeatIZNN):  # type: ignore[misc]
         Raises:
             RuntimeError: x has another shape, or more or fewer samples than before.
         """
-        samples = check_rows(x, len(self.inputs))
-        rows = []
-        for network, row in self._pair_copies(samples):
+
+        def advance(network: IZNN, row: list[float]) -> list[float]:
             network.set_inputs(row)
-            rows.append(network.advance(dt_msec))
-        return np.array(rows, np.float64).reshape(len(samples), len(self.outputs))
+            return network.advance(dt_msec)
+
+        return self._answer_rows(check_rows(x, len(self.inputs)), len(self.outputs), advance)
 
     def fresh(self) -> IZNN:
         """Returns another network of the same neurons, in its first state."""
