@@ -6,7 +6,7 @@ below, so an array is listed once.
 
 from __future__ import annotations
 
-from typing import Any, Final, TypeAlias, TypedDict
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -16,6 +16,8 @@ from evonet.errors import ShapeError
 
 Int64Array: TypeAlias = NDArray[np.int64]
 RealArray: TypeAlias = NDArray[np.floating[Any]]
+# All arrays of a population by name; `Population` documents each one.
+GeneArrays: TypeAlias = dict[str, NDArray[Any]]
 RealType: TypeAlias = "np.dtype[np.float32] | np.dtype[np.float64]"
 
 
@@ -33,25 +35,6 @@ ARRAYS: Final = _types("offsets", "node_gene", "connection_gene", "connection_or
 LARGEST_KEY: Final = 2**62
 # The largest number of inputs or outputs; kernels count them in 32 bits.
 MOST_PINS: Final = 2**31 - 1
-
-
-class GeneArrays(TypedDict):
-    """All arrays of a population by name; `Population` documents each one."""
-
-    node_start: Int64Array
-    node_key: Int64Array
-    bias: RealArray
-    response: RealArray
-    activation: NDArray[np.uint8]
-    aggregation: NDArray[np.uint8]
-    time_constant: RealArray
-    conn_start: Int64Array
-    innovation: Int64Array
-    source: Int64Array
-    target: Int64Array
-    weight: RealArray
-    enabled: NDArray[np.bool_]
-    rank: NDArray[np.int32]
 
 
 def real_type(dtype: DTypeLike) -> RealType:
@@ -72,26 +55,12 @@ def real_type(dtype: DTypeLike) -> RealType:
 
 
 def starts_of(counts: NDArray[Any]) -> Int64Array:
-    """Turns a number of genes per genome into offsets.
-
-    Args:
-        counts: How many genes each genome has, [P].
-
-    Returns:
-        Where each genome begins, and last the total, [P+1].
-    """
+    """Turns numbers of genes, [P], into where each genome begins, and last the total, [P+1]."""
     starts = np.zeros(len(counts) + 1, np.int64)
     np.cumsum(counts, out=starts[1:])
     return starts
 
 
 def owner_of(starts: Int64Array) -> Int64Array:
-    """Returns for every gene the genome that it belongs to.
-
-    Args:
-        starts: Offsets of the genomes, [P+1].
-
-    Returns:
-        The genome of each gene, [N] or [E].
-    """
+    """Returns the genome that each gene belongs to, [N] or [E], by the genomes' offsets, [P+1]."""
     return np.repeat(np.arange(len(starts) - 1), np.diff(starts))

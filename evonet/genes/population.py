@@ -5,14 +5,14 @@ from __future__ import annotations
 import operator
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NoReturn, SupportsIndex, Unpack, overload
+from typing import Any, NoReturn, SupportsIndex, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from evonet.definitions.providers import GENOME_READERS, GENOME_WRITERS
 from evonet.errors import ShapeError
-from evonet.genes.arrays import ARRAYS, GeneArrays, Int64Array, RealArray, RealType, real_type
+from evonet.genes.arrays import ARRAYS, Int64Array, RealArray, RealType, real_type
 from evonet.genes.build import GenomeLike, arrays_from_lists
 from evonet.genes.file import read_population, save_population
 from evonet.genes.genome import Genome
@@ -80,7 +80,7 @@ class Population:
         num_inputs: SupportsIndex,
         num_outputs: SupportsIndex,
         validate: bool = True,
-        **arrays: Unpack[GeneArrays],
+        **arrays: NDArray[Any],
     ) -> None:
         """Wraps arrays without copying them; they must not be changed afterwards.
 
@@ -151,7 +151,7 @@ class Population:
             GenomeError: A gene makes no sense; the message names the genome and the gene.
         """
         arrays = arrays_from_lists(genomes, real_type(dtype))
-        return cls(num_inputs=num_inputs, num_outputs=num_outputs, **arrays)
+        return cls(num_inputs=num_inputs, num_outputs=num_outputs, validate=True, **arrays)
 
     @classmethod
     def from_neat(

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final, SupportsIndex, cast
+from typing import TYPE_CHECKING, Final, SupportsIndex
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from evonet.errors import OptionError, ShapeError
 from evonet.genes.arrays import CONNECTION_ARRAYS, NODE_ARRAYS, GeneArrays, Int64Array, starts_of
@@ -45,13 +45,13 @@ def select_genomes(population: Population, index: SupportsIndex | slice | ArrayL
 
 def cut_genomes(population: Population, start: int, stop: int) -> GeneArrays:
     """Selects neighbouring genomes; the gene arrays share memory with the population."""
-    arrays: dict[str, NDArray[Any]] = {}
+    arrays: GeneArrays = {}
     for starts, names in GROUPS:
         cut: Int64Array = getattr(population, starts)[start : stop + 1]
         arrays[starts] = cut - cut[0]
         for name in names:
             arrays[name] = getattr(population, name)[cut[0] : cut[-1]]
-    return cast(GeneArrays, arrays)
+    return arrays
 
 
 def pick_genomes(population: Population, wanted: Int64Array) -> GeneArrays:
@@ -61,7 +61,7 @@ def pick_genomes(population: Population, wanted: Int64Array) -> GeneArrays:
         population: Where they are from.
         wanted: Their numbers, not negative, [Q].
     """
-    arrays: dict[str, NDArray[Any]] = {}
+    arrays: GeneArrays = {}
     for starts, names in GROUPS:
         old: Int64Array = getattr(population, starts)
         counts = np.diff(old)[wanted]
@@ -70,7 +70,7 @@ def pick_genomes(population: Population, wanted: Int64Array) -> GeneArrays:
         arrays[starts] = new
         for name in names:
             arrays[name] = getattr(population, name)[genes]
-    return cast(GeneArrays, arrays)
+    return arrays
 
 
 def join_genomes(populations: Sequence[Population]) -> GeneArrays:
@@ -89,10 +89,10 @@ def join_genomes(populations: Sequence[Population]) -> GeneArrays:
                     f"Population {i} has {name}={found} and population 0 has {name}={first}. "
                     "Only populations alike can be joined."
                 )
-    arrays: dict[str, NDArray[Any]] = {}
+    arrays: GeneArrays = {}
     for starts, names in GROUPS:
         counts = [np.diff(getattr(population, starts)) for population in populations]
         arrays[starts] = starts_of(np.concatenate(counts))
         for name in names:
             arrays[name] = np.concatenate([getattr(p, name) for p in populations])
-    return cast(GeneArrays, arrays)
+    return arrays

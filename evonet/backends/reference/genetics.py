@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,6 @@ from evonet.genes.arrays import (
     ARRAYS,
     CONNECTION_ARRAYS,
     NODE_ARRAYS,
-    GeneArrays,
     starts_of,
 )
 from evonet.genes.first_generation import FirstPlan
@@ -212,5 +211,4 @@ def pack(
         if name not in arrays:
             empty = np.empty(0, dtype if kind == "real" else kind)
             arrays[name] = np.concatenate([empty, *(getattr(g, name) for g in listed)])
-    packed = cast(GeneArrays, arrays)
-    return Population(num_inputs=num_inputs, num_outputs=num_outputs, **packed, validate=False)
+    return Population(num_inputs=num_inputs, num_outputs=num_outputs, **arrays, validate=False)

@@ -15,7 +15,7 @@ from evonet.genes.population import Population
 from evonet.network import compile as compile_network
 from evonet.plugins.neat_python.config_functions import IN_PYTHON, function_ids
 from evonet.plugins.neat_python.continuous import CTRNN
-from evonet.plugins.neat_python.exact import AnyNetwork, compile_exact, with_hint
+from evonet.plugins.neat_python.exact import AnyNetwork, compile_exact
 from evonet.plugins.neat_python.genes import NeatConfig, NeatGenome, NeatGenomes, arrays_from_neat
 from evonet.plugins.neat_python.genomes import (
     build_population,
@@ -41,13 +41,7 @@ CLASSES: dict[KindName, Any] = {
 
 
 def kind_of(config: NeatConfig) -> KindName:
-    """Returns the kind of network that a config's genomes describe.
-
-    No config describes continuous time: users ask for such networks by name.
-
-    Args:
-        config: A `neat.Config`.
-    """
+    """Returns the kind of network that a config's genomes describe; never "ctrnn"."""
     settings: Any = getattr(config, "genome_config", config)
     genes = {a.name for a in getattr(settings.node_gene_type, "_gene_attributes", ())}
     if {"a", "b", "c", "d"} <= genes:
@@ -69,17 +63,7 @@ def compile_genomes(
 ) -> AnyNetwork:
     """Compiles genomes with neat-python's semantics; neither they nor the config change.
 
-    Args:
-        genomes: P genomes, in any form in which neat-python passes them around.
-        config: A `neat.Config`.
-        kind: A kind of network; "auto" for what the config describes.
-        exact: Whether outputs have neat-python's very bits; False for evonet's kernels, whose
-            functions are within two units in the last place.
-        dtype: float64, as in neat-python, or float32; for kernels only.
-        backend: Where kernels run.
-        threads: CPU threads; 0 for all available.
-        time_step: How much time a step takes; None for the kind's own.
-        steps: How many steps a call takes.
+    `BatchEvaluator` documents the options.
 
     Raises:
         OptionError: The genomes or the config are something else, or an option is not allowed.
@@ -127,7 +111,7 @@ def _pack(
 ) -> tuple[Population, npt.NDArray[np.bool_]]:
     """Packs genomes, and marks those with nodes that only Python can compute."""
     functions = function_ids(config)
-    arrays = with_hint(lambda: arrays_from_neat(ids, genomes, real_type(dtype), functions))
+    arrays = arrays_from_neat(ids, genomes, real_type(dtype), functions)
     only_python = np.zeros(len(arrays["node_key"]), bool)
     for kind in ("activation", "aggregation"):
         here = arrays[kind] == IN_PYTHON
@@ -141,10 +125,6 @@ def _pack(
 
 def network_maker(kind: KindName, config: NeatConfig) -> Callable[[NeatGenome], Any]:
     """Returns a function that makes the drop-in network of a genome.
-
-    Args:
-        kind: The kind of network.
-        config: A `neat.Config`.
 
     Raises:
         OptionError: The installed neat-python has no time constants, and the kind needs them.

@@ -25,14 +25,9 @@ _warned: set[Function] = set()
 
 
 def function_ids(config: NeatConfig) -> dict[str, dict[str, int]]:
-    """Returns the ids of all functions that a config knows, by name.
+    """Returns the ids of a config's activations and aggregations by name.
 
-    Args:
-        config: A `neat.Config`.
-
-    Returns:
-        "activation" and "aggregation", each with an id per name; IN_PYTHON for custom functions
-        that could not be translated.
+    Custom functions that could not be translated have the id IN_PYTHON.
     """
     built_in = {"activation": built_in_activations(), "aggregation": built_in_aggregations()}
     return {
@@ -67,12 +62,7 @@ def _id(kind: str, name: str, function: Function, is_built_in: bool) -> int:
 
 
 def warn_of_python(config: NeatConfig, functions: Iterable[Function]) -> None:
-    """Warns once per function what it costs that it runs in Python.
-
-    Args:
-        config: A `neat.Config`.
-        functions: Those that genomes use.
-    """
+    """Warns once for each function that genomes use what it costs that it runs in Python."""
     new = [function for function in functions if function not in _warned]
     if not new:
         return

@@ -26,18 +26,10 @@ def environment_task(
     native: bool | None = None,
     options: dict[str, Any] | None = None,
 ) -> Task:
-    """Makes a task of a Gymnasium environment.
-
-    Args:
-        environment: Its name in Gymnasium.
-        episodes: Episodes per genome; None for the task's default.
-        max_steps: The length at which an episode ends; None for the environment's own limit.
-        native: Whether kernels run whole episodes; None does so where it is possible.
-        options: Options of the environment, which is then Gymnasium's.
+    """Makes a task of a Gymnasium environment; `BatchEvaluator.from_env` documents the arguments.
 
     Raises:
-        OptionError: There is no such environment, or no kernel runs it, or an option is out of
-            range.
+        OptionError: There is no such environment, no kernel runs it, or an option is out of range.
     """
     known = environment in NATIVE and not options
     if native and not known:

@@ -144,7 +144,7 @@ class BatchEvaluator:
             ShapeError: x and y do not fit each other.
             OptionError: There is no such loss or option.
         """
-        return cls(DataScore.of(x, y, loss, best), **options)
+        return cls(DataScore(x, y, loss, best), **options)
 
     @classmethod
     def from_outputs(
@@ -164,7 +164,7 @@ class BatchEvaluator:
             ShapeError: x has another shape.
             OptionError: f cannot be called.
         """
-        return cls(OutputScore.of(x, f), **options)
+        return cls(OutputScore(x, f), **options)
 
     @classmethod
     def from_genomes(
@@ -180,7 +180,7 @@ class BatchEvaluator:
         Raises:
             OptionError: f cannot be called.
         """
-        return cls(GenomeScore.of(f), **options)
+        return cls(GenomeScore(f), **options)
 
     @classmethod
     def from_env(
@@ -210,7 +210,7 @@ class BatchEvaluator:
             OptionError: There is no such environment, or an option is out of range.
         """
         task = environment_task(environment, episodes, max_steps, native, env_options)
-        return cls(TaskScore.of(task), **options)
+        return cls(TaskScore(task), **options)
 
     @classmethod
     def from_task(cls, task: Any, **options: Unpack[EvaluatorOptions]) -> BatchEvaluator:
@@ -223,7 +223,7 @@ class BatchEvaluator:
         Raises:
             OptionError: It is no task.
         """
-        return cls(TaskScore.of(task), **options)
+        return cls(TaskScore(task), **options)
 
     def kind(self, config: NeatConfig) -> KindName:
         """Returns the kind of network that genomes of a config become here."""

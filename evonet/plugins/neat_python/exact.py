@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evonet.definitions.dynamics import Dynamics, KindName
-from evonet.errors import GenomeError, ShapeError, UnknownFunctionError, check_threads
+from evonet.errors import GenomeError, ShapeError, check_threads
 from evonet.network import Network
 from evonet.plugins.neat_python.config_functions import function_ids, warn_of_python
 from evonet.plugins.neat_python.genes import NeatConfig, NeatGenome, explain_genes
@@ -35,15 +35,7 @@ def compile_exact(
     make: Callable[[NeatGenome], Any],
     threads: int = 0,
 ) -> ExactNetwork | SteppedNetwork:
-    """Compiles genomes; neither they nor the config change.
-
-    Args:
-        ids: What messages call the genomes, [P].
-        genomes: neat-python genomes, [P].
-        config: A `neat.Config`.
-        dynamics: How the networks work through time.
-        make: Makes the drop-in network of a genome.
-        threads: CPU threads; 0 for all available.
+    """Compiles genomes; `make` makes the drop-in network of one, and messages use their ids.
 
     Raises:
         UnknownFunctionError: A node names a function that the config does not know.
@@ -85,7 +77,7 @@ def _explain(
 ) -> None:
     """Raises an error that names the genome which cannot be compiled, if there is one."""
     if kind != "izhikevich":
-        with_hint(lambda: explain_genes(ids, genomes, function_ids(config)))
+        explain_genes(ids, genomes, function_ids(config))
     for index, (key, genome) in enumerate(zip(ids, genomes, strict=True)):
         try:
             make(genome)
@@ -98,31 +90,10 @@ def _explain(
             ) from error
 
 
-def with_hint(read: Callable[[], Any]) -> Any:
-    """Adds to the error about an unknown function how to add one to the config.
-
-    Raises:
-        UnknownFunctionError: A node names a function that the config does not know.
-    """
-    try:
-        return read()
-    except UnknownFunctionError as error:
-        raise UnknownFunctionError(
-            f"{error} Add a custom function to the config with "
-            "config.genome_config.add_activation(name, f), or add_aggregation.",
-            error.genome,
-        ) from error
-
-
 def run_samples(network: AnyNetwork, x: npt.ArrayLike) -> npt.NDArray[Any]:
-    """Runs networks from their first state, on samples or on sequences of samples.
+    """Runs networks from their first state on samples [B, I], or on sequences [B, T, I].
 
-    Args:
-        network: P networks.
-        x: [B, I]; or [B, T, I] for networks with memory, T calls after each other.
-
-    Returns:
-        [P, B, O], or [P, B, T, O].
+    Returns [P, B, O], or [P, B, T, O] for sequences, which only networks with memory take.
 
     Raises:
         ShapeError: x has another shape.

@@ -64,7 +64,7 @@ class FitnessTask(Task):
             else:
                 self._network_score = fitness.score
         elif is_task(fitness) and not inspect.isclass(fitness):
-            self._network_score = TaskScore.of(fitness)
+            self._network_score = TaskScore(fitness)
             self.fitness_threshold = self._network_score.task.fitness_threshold
         else:
             self._score_pairs = self._scorer_of(fitness)
@@ -83,7 +83,7 @@ class FitnessTask(Task):
                 check_fitness(function(g, self.config), key, function.__name__) for key, g in pairs
             ]
         if second in ("net", "network") and first == "genome":
-            score = GenomeScore.of(function)
+            score = GenomeScore(function)
             make = network_maker(kind_of(self.config), self.config)
             return lambda pairs: score.of_genomes(pairs, make)
         shown = f"{getattr(function, '__name__', function)}({', '.join(names)})"

@@ -30,10 +30,7 @@ from evonet.plugins.neat_python.genes import (
 
 
 def input_and_output_counts(config: NeatConfig) -> tuple[int, int]:
-    """Reads the numbers of inputs and outputs from a neat-python config.
-
-    Args:
-        config: A `neat.Config`, or its `genome_config`.
+    """Reads the numbers of inputs and outputs from a `neat.Config` or its `genome_config`.
 
     Raises:
         OptionError: It is not such a config, or its input or output keys are unusual.
@@ -54,10 +51,7 @@ def input_and_output_counts(config: NeatConfig) -> tuple[int, int]:
 
 
 def list_genomes(genomes: NeatGenomes) -> tuple[list[Any], list[NeatGenome]]:
-    """Splits genomes, in any form in which neat-python passes them around, from their ids.
-
-    Args:
-        genomes: Pairs (id, genome), or genomes, or a dict of genomes by id.
+    """Splits pairs (id, genome), genomes, or a dict of genomes into ids and genomes.
 
     Raises:
         OptionError: It is something else.
@@ -97,14 +91,6 @@ def build_population(
     make: Callable[..., Population] = Population,
 ) -> Population:
     """Builds a population from arrays that were read from genomes, and checks it.
-
-    Args:
-        arrays: The genes of the genomes.
-        counts: Numbers of inputs and of outputs.
-        ids: What messages call the genomes, [P].
-        genomes: What was read, [P].
-        functions: Ids of activations and of aggregations by name.
-        make: The class of the population.
 
     Raises:
         UnknownFunctionError: A node names a function that nobody registered.
@@ -164,15 +150,7 @@ def _genome_type(config: NeatConfig) -> Any:
 
 
 def lazy_genome(population: Population, i: int, key: int, fitness: Any, config: NeatConfig) -> Any:
-    """Makes a genome of the config's type that reads its genes on first use.
-
-    Args:
-        population: The population that has the genes.
-        i: Position of the genome.
-        key: Its id.
-        fitness: Its fitness, or None.
-        config: A `neat.Config`.
-    """
+    """Makes genome i of a population, of the config's type, that reads its genes on first use."""
     genome: Any = object.__new__(_lazy_type(config.genome_type))
     genome.__dict__.update(key=key, fitness=fitness, _genes=(population, i, config))
     return genome

@@ -29,9 +29,12 @@ class PopulationNetwork:
 
     dtype = np.dtype(np.float64)
 
-    def __init__(self, kind: str, size: tuple[int, int, int]) -> None:
-        self.kind = kind
+    def __init__(self, dynamics: Dynamics, size: tuple[int, int, int]) -> None:
+        """Takes how networks work through time, and P, I and O."""
+        self.kind = dynamics.kind
         self.num_genomes, self.num_inputs, self.num_outputs = size
+        self._dynamics = dynamics
+        self._width = 0  # how many samples are remembered
 
     def __len__(self) -> int:
         return self.num_genomes
@@ -55,15 +58,28 @@ class PopulationNetwork:
                 f"x must have shape [B, {self.num_inputs}] or [{self.num_genomes}, B, "
                 f"{self.num_inputs}], found {list(samples.shape)}. I is num_inputs of the config."
             )
-        outputs = np.empty((self.num_genomes, samples.shape[-2], self.num_outputs))
+        width = samples.shape[-2]
+        if self.kind != "feedforward" and self._width != width:
+            if self._width:
+                raise ShapeError(
+                    f"x has {width} samples, and the networks remember {self._width}. "
+                    "Call reset() first."
+                )
+            self._width = width
+            self._begin(width)
+        outputs = np.empty((self.num_genomes, width, self.num_outputs))
         self._answer(samples, outputs)
         return outputs
+
+    def _begin(self, width: int) -> None:
+        """Starts a memory for each of `width` samples."""
 
     def _answer(self, x: npt.NDArray[np.float64], y: npt.NDArray[np.float64]) -> None:
         raise NotImplementedError
 
     def reset(self) -> None:
         """Returns to the first state."""
+        self._width = 0
 
     def loss(self, x: Any, targets: Any, loss: str = "squared") -> npt.NDArray[np.float64]:
         """Returns the loss of every network, from and back to the first state, as `Network` does.
@@ -90,35 +106,22 @@ class PopulationNetwork:
 
 
 class ExactNetwork(PopulationNetwork):
-    """P networks that the compiled extension evaluates together, as neat-python would."""
+    """P networks, not spiking, that the compiled extension evaluates as neat-python would."""
 
     def __init__(self, dynamics: Dynamics, size: tuple[int, int, int], engine: Any) -> None:
-        """Takes networks.
-
-        Args:
-            dynamics: How they work through time; any kind but spiking.
-            size: P, I and O.
-            engine: A native `NeatPopulation`.
-        """
-        super().__init__(dynamics.kind, size)
-        self._dynamics = dynamics
+        """Takes a native `NeatPopulation`."""
+        super().__init__(dynamics, size)
         self._engine = engine
-        self._width = 0
+
+    def _begin(self, width: int) -> None:
+        self._engine.begin(width)
 
     def _answer(self, x: npt.NDArray[np.float64], y: npt.NDArray[np.float64]) -> None:
         steps, time_step = self._dynamics.steps, self._dynamics.time_step
-        if self.kind != "feedforward" and self._width != y.shape[1]:
-            check_remembered(self._width, y.shape[1])
-            self._width = y.shape[1]
-            self._engine.begin(self._width)
         if self.kind == "ctrnn":
             self._engine.advance(steps, x, y, time_step, ctrnn_rule() == "exponential")
         else:
             self._engine.answer(steps, x, y)
-
-    def reset(self) -> None:
-        """Returns to the first state."""
-        self._width = 0
 
 
 class SteppedNetwork(PopulationNetwork):
@@ -127,34 +130,21 @@ class SteppedNetwork(PopulationNetwork):
     def __init__(
         self, dynamics: Dynamics, size: tuple[int, int, int], networks: Sequence[Any]
     ) -> None:
-        """Takes networks in their first state.
-
-        Args:
-            dynamics: How they work through time.
-            size: P, I and O.
-            networks: Objects of the drop-in classes, [P].
-        """
-        super().__init__(dynamics.kind, size)
-        self._dynamics = dynamics
+        """Takes networks in their first state."""
+        super().__init__(dynamics, size)
         self._networks = networks
         self._copies: list[list[Any]] = []
 
+    def _begin(self, width: int) -> None:
+        self._copies = [[network.fresh() for _ in range(width)] for network in self._networks]
+
     def _answer(self, x: npt.NDArray[np.float64], y: npt.NDArray[np.float64]) -> None:
-        self._copy_for(y.shape[1])
         for p, network in enumerate(self._networks):
             rows = (x if x.ndim == 2 else x[p]).tolist()
-            copies = self._copies[p] if self._copies else [network] * len(rows)
+            copies = [network] * len(rows) if self.kind == "feedforward" else self._copies[p]
             for b, row in enumerate(rows):
                 for _ in range(self._dynamics.steps):
                     y[p, b] = self._step(copies[b], row)
-
-    def _copy_for(self, width: int) -> None:
-        """Copies the networks for each sample, or checks that there is a copy for each."""
-        if self.kind == "feedforward" or not self._networks:
-            return
-        if not self._copies:
-            self._copies = [[network.fresh() for _ in range(width)] for network in self._networks]
-        check_remembered(len(self._copies[0]), width)
 
     def _step(self, network: Any, row: list[float]) -> Any:
         time = self._dynamics.time_step
@@ -164,22 +154,6 @@ class SteppedNetwork(PopulationNetwork):
             network.set_inputs(row)
             return network.advance(time)
         return network.activate(row)
-
-    def reset(self) -> None:
-        """Returns to the first state."""
-        self._copies = []
-
-
-def check_remembered(remembered: int, found: int) -> None:
-    """Refuses another number of samples than the networks remember.
-
-    Raises:
-        ShapeError: There are more or fewer.
-    """
-    if remembered not in (0, found):
-        raise ShapeError(
-            f"x has {found} samples, and the networks remember {remembered}. Call reset() first."
-        )
 
 
 class MixedNetwork(PopulationNetwork):
@@ -192,26 +166,19 @@ class MixedNetwork(PopulationNetwork):
         exact: ExactNetwork | SteppedNetwork,
         compiled: Network,
     ) -> None:
-        """Puts both together.
-
-        Args:
-            size: P, I and O.
-            is_exact: Which ones run as neat-python would, [P].
-            exact: These.
-            compiled: The others.
-        """
-        super().__init__(exact.kind, size)
+        """Puts both together; is_exact, [P], marks those that run as neat-python would."""
+        super().__init__(exact._dynamics, size)
         self._is_exact = is_exact
         self._exact = exact
         self._compiled = compiled
 
     def _answer(self, x: npt.NDArray[np.float64], y: npt.NDArray[np.float64]) -> None:
-        shared = x.ndim == 2
-        y[self._is_exact] = self._exact(x if shared else x[self._is_exact])
-        y[~self._is_exact] = self._compiled(x if shared else x[~self._is_exact])
+        for mine, network in ((self._is_exact, self._exact), (~self._is_exact, self._compiled)):
+            y[mine] = network(x if x.ndim == 2 else x[mine])
 
     def reset(self) -> None:
         """Returns to the first state."""
+        super().reset()
         self._exact.reset()
         self._compiled.reset()
 
@@ -219,15 +186,7 @@ class MixedNetwork(PopulationNetwork):
 def losses(
     outputs: npt.NDArray[np.float64], targets: npt.NDArray[np.float64], loss: str
 ) -> npt.NDArray[np.float64]:
-    """Computes the loss of every genome.
-
-    Args:
-        outputs: [P, B, O].
-        targets: [B, O].
-        loss: One of `evonet.functions.registry.LOSSES`.
-
-    Returns:
-        [P].
+    """Computes the loss of every genome, [P], from outputs [P, B, O] and targets [B, O].
 
     Raises:
         ShapeError: The targets have another shape.
@@ -243,15 +202,7 @@ def losses(
 def subtract_squares(
     best: float, outputs: npt.NDArray[np.float64], targets: npt.NDArray[np.float64]
 ) -> npt.NDArray[np.float64]:
-    """Subtracts squared errors from the best fitness, with the bits of a loop in Python.
-
-    Args:
-        best: The fitness of a network without error.
-        outputs: [P, B, O].
-        targets: [B, O].
-
-    Returns:
-        [P].
+    """Subtracts squared errors from the best fitness, [P], with the bits of a loop in Python.
 
     Raises:
         ShapeError: The targets have another shape.

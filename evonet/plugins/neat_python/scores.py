@@ -7,7 +7,6 @@ neat-python's loop and evonet's; `GenomeScore` takes the genome objects.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -23,7 +22,7 @@ from evonet.plugins.neat_python.population_networks import (
     losses,
     subtract_squares,
 )
-from evonet.tasks.base import Task, adopt, is_task
+from evonet.tasks.base import adopt, is_task
 
 Outputs = Callable[[npt.NDArray[Any]], npt.ArrayLike]
 CustomLoss = Callable[[npt.NDArray[Any], npt.NDArray[Any]], npt.ArrayLike]
@@ -33,49 +32,31 @@ class NetworkScore(Protocol):
     """Scores all networks of a population together."""
 
     def of_population(self, network: AnyNetwork, seed: int) -> npt.ArrayLike:
-        """Returns fitness [P].
-
-        Args:
-            network: P networks.
-            seed: For random numbers; differs from generation to generation.
-        """
+        """Returns fitness [P] of P networks; the seed differs from generation to generation."""
 
 
-@dataclass(frozen=True)
 class DataScore:
-    """Fitness = best - loss against the right answers.
+    """Fitness = best - loss of outputs for samples x against the right answers y."""
 
-    Attributes:
-        x: [B, I] samples, or [B, T, I] sequences.
-        y: [B, O] the right answers, or [B, T, O].
-        loss: A loss that evonet knows, or a function of outputs [P, B, O] and y that returns [P].
-        best: The fitness of a network without error.
-    """
-
-    x: npt.NDArray[np.float64]
-    y: npt.NDArray[np.float64]
-    loss: str | CustomLoss
-    best: float
-
-    @classmethod
-    def of(cls, x: Any, y: Any, loss: str | CustomLoss, best: float) -> DataScore:
-        """Checks the examples.
+    def __init__(self, x: Any, y: Any, loss: str | CustomLoss, best: float) -> None:
+        """Takes examples.
 
         Raises:
             ShapeError: Samples and answers do not fit each other.
             OptionError: There is no such loss.
         """
-        samples, answers = _reals("X", x), _reals("Y", y)
-        if answers.ndim == samples.ndim - 1:
-            answers = answers[..., None]  # a single output
-        if samples.ndim not in (2, 3) or samples.shape[:-1] != answers.shape[:-1]:
+        self.x, self.y = _reals("X", x), _reals("Y", y)
+        if self.y.ndim == self.x.ndim - 1:
+            self.y = self.y[..., None]  # a single output
+        if self.x.ndim not in (2, 3) or self.x.shape[:-1] != self.y.shape[:-1]:
             raise ShapeError(
                 "from_data needs X of shape [B, I] and Y of shape [B, O], or sequences [B, T, I] "
-                f"and [B, T, O]; found {list(samples.shape)} and {list(answers.shape)}."
+                f"and [B, T, O]; found {list(self.x.shape)} and {list(self.y.shape)}."
             )
         if not callable(loss):
             check_option("loss", loss, tuple(LOSS_IDS))
-        return cls(samples, answers, loss, float(best))
+        self.loss = loss
+        self.best = float(best)
 
     def of_population(self, network: AnyNetwork, seed: int) -> npt.ArrayLike:
         """Scores all networks, as `NetworkScore` describes."""
@@ -95,63 +76,45 @@ class DataScore:
         return self.best - losses(outputs, flat, self.loss)
 
 
-@dataclass(frozen=True)
 class OutputScore:
-    """Fitness = a function of all outputs.
+    """Fitness = a function of all outputs for samples x."""
 
-    Attributes:
-        x: [B, I] samples, or [B, T, I] sequences.
-        function: Takes outputs [P, B, O], or [P, B, T, O], and returns [P].
-    """
-
-    x: npt.NDArray[np.float64]
-    function: Outputs
-
-    @classmethod
-    def of(cls, x: Any, function: Outputs) -> OutputScore:
-        """Checks the samples.
+    def __init__(self, x: Any, function: Outputs) -> None:
+        """Takes samples or sequences, and the function.
 
         Raises:
             ShapeError: They are neither samples nor sequences.
             OptionError: The function cannot be called.
         """
-        samples = _reals("X", x)
-        if samples.ndim not in (2, 3):
+        self.x = _reals("X", x)
+        if self.x.ndim not in (2, 3):
             raise ShapeError(
                 "from_outputs needs X of shape [B, I], or sequences [B, T, I]; "
-                f"found {list(samples.shape)}."
+                f"found {list(self.x.shape)}."
             )
         _check_callable("from_outputs", function, "f(outputs [P, B, O]) -> fitness [P]")
-        return cls(samples, function)
+        self.function = function
 
     def of_population(self, network: AnyNetwork, seed: int) -> npt.ArrayLike:
         """Scores all networks, as `NetworkScore` describes."""
         return self.function(run_samples(network, self.x))
 
 
-@dataclass(frozen=True)
 class TaskScore:
-    """Fitness = what a task returns.
+    """Fitness = what a task returns."""
 
-    Attributes:
-        task: Anything that evonet can evolve on.
-    """
-
-    task: Task
-
-    @classmethod
-    def of(cls, task: object) -> TaskScore:
-        """Checks the task.
+    def __init__(self, task: object) -> None:
+        """Takes anything that evonet can evolve on.
 
         Raises:
-            OptionError: It is none.
+            OptionError: It is not a task.
         """
         if not is_task(task):
             raise OptionError(
                 f"from_task: {task!r} is not a task, which has num_inputs, num_outputs and "
                 "evaluate. evonet.tasks.make_task(name) makes one."
             )
-        return cls(adopt(task))
+        self.task = adopt(task)
 
     def of_population(self, network: AnyNetwork, seed: int) -> npt.ArrayLike:
         """Scores all networks, as `NetworkScore` describes."""
@@ -166,34 +129,22 @@ class TaskScore:
         return Evaluation.of(self.task.evaluate(network, seed)).fitness  # type: ignore[arg-type]
 
 
-@dataclass(frozen=True)
 class GenomeScore:
-    """Fitness = a function of one genome and its network.
+    """Fitness = a function of one genome and its drop-in network."""
 
-    Attributes:
-        function: Takes a genome and its drop-in network, and returns a number.
-    """
-
-    function: Callable[[NeatGenome, Any], float]
-
-    @classmethod
-    def of(cls, function: Callable[[NeatGenome, Any], float]) -> GenomeScore:
-        """Checks the function.
+    def __init__(self, function: Callable[[NeatGenome, Any], float]) -> None:
+        """Takes the function.
 
         Raises:
             OptionError: It cannot be called.
         """
         _check_callable("from_genomes", function, "f(genome, net) -> fitness")
-        return cls(function)
+        self.function = function
 
     def of_genomes(
         self, genomes: Sequence[tuple[Any, NeatGenome]], make: Callable[[NeatGenome], Any]
     ) -> list[float]:
-        """Scores one genome at a time.
-
-        Args:
-            genomes: Pairs (id, genome).
-            make: Makes a genome's network.
+        """Scores pairs (id, genome) one at a time, with the networks that `make` makes.
 
         Raises:
             FitnessError: The function did not return a number; names the genome.
@@ -210,10 +161,6 @@ def check_fitness(found: Any, key: Any, where: str) -> float:
     Raises:
         FitnessError: It is missing, not a number, or NaN; names the genome.
     """
-    if found is None:
-        raise FitnessError(
-            f"genome id {key}: {where} returned None. Return its fitness as a number."
-        )
     try:
         value = float(found)
     except (TypeError, ValueError, OverflowError):
@@ -229,11 +176,7 @@ def check_fitness(found: Any, key: Any, where: str) -> float:
 
 
 def check_population_fitness(found: Any, ids: Sequence[Any]) -> list[float]:
-    """Reads the fitness of all genomes.
-
-    Args:
-        found: What a score returned.
-        ids: The ids of the genomes, [P].
+    """Reads the fitness of all genomes, which messages name by their ids.
 
     Raises:
         FitnessError: It has another shape than [P], or a genome's fitness is not a number.
