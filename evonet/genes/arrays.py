@@ -30,6 +30,8 @@ def _types(*kinds: str) -> dict[str, str]:
 NODE_ARRAYS: Final = _types("node_gene")
 CONNECTION_ARRAYS: Final = _types("connection_gene", "connection_order")
 ARRAYS: Final = _types("offsets", "node_gene", "connection_gene", "connection_order")
+# Offsets, and the arrays in which they count.
+GROUPS: Final = (("node_start", NODE_ARRAYS), ("conn_start", CONNECTION_ARRAYS))
 
 # Keys and innovations stay below this, so that adding a few of them cannot overflow.
 LARGEST_KEY: Final = 2**62

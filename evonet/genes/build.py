@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from operator import index
-from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 import numpy as np
 
 from evonet.errors import GenomeError, UnknownFunctionError
-from evonet.functions.registry import ACTIVATION_IDS, AGGREGATION_IDS, activation_id, aggregation_id
-from evonet.genes.arrays import GeneArrays, RealType, starts_of
+from evonet.functions.registry import activation_id, aggregation_id
+from evonet.genes.arrays import ARRAYS, GeneArrays, RealType, starts_of
 from evonet.genes.genome import Connection, Node
-from evonet.messages import did_you_mean
 
 NodeLike: TypeAlias = "int | Sequence[Any] | Mapping[str, Any]"
 ConnectionLike: TypeAlias = "Sequence[Any] | Mapping[str, Any]"
@@ -23,14 +22,10 @@ Gene = TypeVar("Gene", Node, Connection)
 
 
 def arrays_from_lists(genomes: Iterable[GenomeLike], dtype: RealType) -> GeneArrays:
-    """Packs readable genes.
+    """Packs readable genes, one (nodes, connections) pair per genome.
 
     Connections without an innovation number get one by structure: equal (source, target) pairs
     get equal numbers, new pairs get the next number in order of appearance.
-
-    Args:
-        genomes: One (nodes, connections) pair per genome.
-        dtype: Type of the real-valued genes.
 
     Raises:
         GenomeError: A gene has missing, unknown or too many fields.
@@ -56,26 +51,18 @@ def arrays_from_lists(genomes: Iterable[GenomeLike], dtype: RealType) -> GeneArr
 
 
 def _read_gene(kind: type[Gene], gene: Any, genome: int) -> Gene:
-    """Turns an int, a tuple or a dict into a gene."""
+    """Turns an int, a tuple or a dict into a gene with fields of plain Python types."""
     try:
-        if isinstance(gene, Mapping):
-            return _convert(kind(**gene))
         if kind is Node and isinstance(gene, (int, np.integer)):
             gene = (gene,)
-        return _convert(kind(*gene))
+        made = kind(**gene) if isinstance(gene, Mapping) else kind(*gene)
+        return made._replace(**{k: _READERS.get(k, float)(v) for k, v in made._asdict().items()})
     except (TypeError, ValueError, OverflowError):
         raise GenomeError(
             f"genome {genome}: {kind.__name__.lower()} {gene!r} does not read as "
             f"({', '.join(kind._fields)}).",
             genome,
         ) from None
-
-
-def _convert(gene: Gene) -> Gene:
-    """Brings every field of a gene to its plain Python type."""
-    return gene._replace(
-        **{field: _READERS[field](value) for field, value in gene._asdict().items()}
-    )
 
 
 def _read_key(value: Any) -> int:
@@ -95,32 +82,25 @@ def _read_flag(value: Any) -> bool:
     return bool(value)
 
 
+# How fields are read that are not real numbers.
 _READERS: Final[dict[str, Callable[[Any], Any]]] = {
     "key": _read_key,
-    "bias": float,
-    "response": float,
     "activation": _read_name,
     "aggregation": _read_name,
-    "time_constant": float,
     "source": _read_key,
     "target": _read_key,
-    "weight": float,
     "enabled": _read_flag,
     "innovation": lambda value: None if value is None else _read_key(value),
 }
 
 
 def _check_functions(node: Node, genome: int) -> None:
-    for what, name, known in (
-        ("activation", node.activation, ACTIVATION_IDS),
-        ("aggregation", node.aggregation, AGGREGATION_IDS),
-    ):
-        if name not in known:
-            raise UnknownFunctionError(
-                f'genome {genome}: node {node.key}: "{name}" is not a known {what}. '
-                f"{did_you_mean(str(name), known)}",
-                genome,
-            )
+    try:
+        activation_id(node.activation)
+        aggregation_id(node.aggregation)
+    except UnknownFunctionError as error:
+        message = f"genome {genome}: node {node.key}: {error}"
+        raise UnknownFunctionError(message, genome) from None
 
 
 def _number_innovations(connection_lists: list[list[Connection]]) -> None:
@@ -141,33 +121,30 @@ def _number_innovations(connection_lists: list[list[Connection]]) -> None:
             connections[i] = c._replace(innovation=known[pair])
 
 
-class _Link(NamedTuple):
-    connection: Connection
-    rank: int
-
-
 def _pack(
     node_lists: list[list[Node]], connection_lists: list[list[Connection]], dtype: RealType
 ) -> GeneArrays:
     nodes = [n for listed in node_lists for n in sorted(listed, key=lambda n: n.key)]
     links = [
-        _Link(c, rank)
+        (rank, c)
         for listed in connection_lists
         for rank, c in sorted(enumerate(listed), key=lambda item: item[1].innovation or 0)
     ]
-    return GeneArrays(
-        node_start=starts_of(np.array([len(listed) for listed in node_lists], np.int64)),
-        node_key=np.array([n.key for n in nodes], np.int64),
-        bias=np.array([n.bias for n in nodes], dtype),
-        response=np.array([n.response for n in nodes], dtype),
-        activation=np.array([activation_id(n.activation) for n in nodes], np.uint8),
-        aggregation=np.array([aggregation_id(n.aggregation) for n in nodes], np.uint8),
-        time_constant=np.array([n.time_constant for n in nodes], dtype),
-        conn_start=starts_of(np.array([len(listed) for listed in connection_lists], np.int64)),
-        innovation=np.array([link.connection.innovation for link in links], np.int64),
-        source=np.array([link.connection.source for link in links], np.int64),
-        target=np.array([link.connection.target for link in links], np.int64),
-        weight=np.array([link.connection.weight for link in links], dtype),
-        enabled=np.array([link.connection.enabled for link in links], np.bool_),
-        rank=np.array([link.rank for link in links], np.int32),
-    )
+    columns = {
+        "node_key": [n.key for n in nodes],
+        "activation": [activation_id(n.activation) for n in nodes],
+        "aggregation": [aggregation_id(n.aggregation) for n in nodes],
+        "rank": [rank for rank, _ in links],
+    }
+    for name in ("bias", "response", "time_constant"):
+        columns[name] = [getattr(n, name) for n in nodes]
+    for name in ("innovation", "source", "target", "weight", "enabled"):
+        columns[name] = [getattr(c, name) for _, c in links]
+    return {
+        "node_start": starts_of(np.array(list(map(len, node_lists)), np.int64)),
+        "conn_start": starts_of(np.array(list(map(len, connection_lists)), np.int64)),
+        **{
+            name: np.array(column, dtype if ARRAYS[name] == "real" else ARRAYS[name])
+            for name, column in columns.items()
+        },
+    }

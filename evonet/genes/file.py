@@ -37,12 +37,12 @@ def save_population(population: Population, path: str | os.PathLike[str]) -> Non
         OptionError: Two custom functions have the same name.
         OSError: The file cannot be written.
     """
+    names, custom, tensors = pack_functions(population)
     settings: dict[str, Any] = {
         "num_inputs": population.num_inputs,
         "num_outputs": population.num_outputs,
+        **names,
     }
-    names, custom, tensors = pack_functions(population)
-    settings |= names
     if custom:
         settings["functions"] = custom
     write_tensors(path, FORMAT, VERSION, settings, tensors)
@@ -53,9 +53,8 @@ def pack_functions(
 ) -> tuple[dict[str, list[str]], dict[str, dict[str, str]], dict[str, NDArray[Any]]]:
     """Writes the functions of a population in a form that does not depend on the process.
 
-    Returns:
-        The names by id for every setting; the custom functions in use with their expressions; and
-        all arrays, with ids that count in those names.
+    Returns the names by id for every setting, the custom functions in use with their expressions,
+    and all arrays, with ids that count in those names.
 
     Raises:
         OptionError: Two custom functions have the same name.
@@ -78,11 +77,7 @@ def pack_functions(
 
 
 def read_population(path: str | os.PathLike[str], make: Callable[..., Made]) -> Made:
-    """Reads a population from a file.
-
-    Args:
-        path: The file.
-        make: Takes the numbers of inputs and outputs and the arrays, by name, and validates them.
+    """Reads a population from a file; `make` takes the numbers and arrays and validates them.
 
     Raises:
         FileFormatError: The file is damaged, or holds something else.
@@ -117,13 +112,7 @@ def read_population(path: str | os.PathLike[str], make: Callable[..., Made]) -> 
 
 
 def renumber(ids: NDArray[Any], names: Any, functions: Functions, where: str) -> NDArray[np.uint8]:
-    """Turns the ids of a file into the ids of this process.
-
-    Args:
-        ids: Which of the names each node uses, [N].
-        names: The names by id, as the file lists them.
-        functions: The registry.
-        where: The start of a message.
+    """Turns the ids of a file, which lists names by id, into the ids of this process.
 
     Raises:
         FileFormatError: A node uses a name that is not registered, or none of the names.

@@ -32,13 +32,7 @@ class FirstPlan:
 
 
 def plan_first_generation(config: Config, num_inputs: int, num_outputs: int) -> FirstPlan:
-    """Follows neat-python's initial_connection schemes.
-
-    Args:
-        config: Names the scheme.
-        num_inputs: I.
-        num_outputs: O.
-    """
+    """Follows the config's scheme, one of neat-python's for initial_connection."""
     genome = config.genome
     scheme = genome.initial_connection
     inputs = [-1 - i for i in range(num_inputs)]

@@ -27,12 +27,9 @@ TABLE: Final = 1 << 21
 
 
 def check_genes(part: Population, start: int, name_genome: Callable[[int], str]) -> None:
-    """Raises for the first gene that makes no sense.
+    """Raises for the first gene that makes no sense in a part of a population.
 
-    Args:
-        part: Some neighbouring genomes; their arrays fit together.
-        start: Position of the first of them in the whole population.
-        name_genome: Returns what messages call the genome at such a position.
+    The part starts at genome `start`; `name_genome` returns what messages call a genome.
 
     Raises:
         UnknownFunctionError: A node has a function id that nobody registered.
@@ -42,7 +39,8 @@ def check_genes(part: Population, start: int, name_genome: Callable[[int], str])
     # In this order, because later checks rely on earlier ones.
     checks.check_node_keys()
     checks.check_outputs()
-    checks.check_functions()
+    checks.check_functions("activation", ACTIVATION_TABLE)
+    checks.check_functions("aggregation", AGGREGATION_TABLE)
     checks.check_values()
     checks.check_innovations()
     checks.check_ends()
@@ -102,14 +100,12 @@ class _Checks:
     def check_node_keys(self) -> None:
         key = self.p.node_key
         self.node_fault(key < 0, lambda i: "its key is negative. Inputs have no node genes.")
-        self.node_fault(
-            key > LARGEST_KEY, lambda i: f"its key is too large. The largest is {LARGEST_KEY}."
-        )
+        too_large = f"its key is too large. The largest is {LARGEST_KEY}."
+        self.node_fault(key > LARGEST_KEY, lambda i: too_large)
         repeats, falls = _unordered(self.node_owner, key)
         self.node_fault(repeats, lambda i: "its key appears twice.")
-        self.node_fault(
-            falls, lambda i: f"it comes after node {key[i - 1]}. Expected ascending keys."
-        )
+        late = "it comes after node {}. Expected ascending keys."
+        self.node_fault(falls, lambda i: late.format(key[i - 1]))
 
     def check_outputs(self) -> None:
         # Keys are distinct and ascending from 0, so the outputs are all there
@@ -130,13 +126,8 @@ class _Checks:
                 g, f"output node {missing} is missing. {n} output{'s' * (n > 1)} {needed}."
             )
 
-    def check_functions(self) -> None:
-        self.check_function_ids(self.p.activation, ACTIVATION_TABLE, "activation")
-        self.check_function_ids(self.p.aggregation, AGGREGATION_TABLE, "aggregation")
-
-    def check_function_ids(
-        self, ids: NDArray[np.uint8], known: Sequence[Function], what: str
-    ) -> None:
+    def check_functions(self, what: str, known: Sequence[Function]) -> None:
+        ids = getattr(self.p, what)
         self.node_fault(
             ids >= len(known),
             lambda i: (
@@ -170,13 +161,8 @@ class _Checks:
             repeats,
             lambda i: f"innovation {number[i]} is also that of connection {self.pair(i - 1)}.",
         )
-        self.conn_fault(
-            falls,
-            lambda i: (
-                f"innovation {number[i]} comes after {number[i - 1]}. "
-                "Expected ascending innovations."
-            ),
-        )
+        late = "innovation {} comes after {}. Expected ascending innovations."
+        self.conn_fault(falls, lambda i: late.format(number[i], number[i - 1]))
 
     def check_ends(self) -> None:
         p = self.p
@@ -191,16 +177,13 @@ class _Checks:
         node, source, target, span = self.compact_keys()
         step = max(1, TABLE // span)
         for start in range(0, len(p), step):
-            self.check_ends_of(slice(start, start + step), node, source, target, span)
+            self.check_ends_of(start, start + step, node, source, target, span)
 
     def compact_keys(self) -> tuple[Int64Array, Int64Array, Int64Array, int]:
         """Renumbers keys if they are too large for a table with a row of keys per genome.
 
-        Returns:
-            node: A number below span for every node key, [N].
-            source: The same for every source, inputs as they are, [E].
-            target: The same for every target, [E].
-            span: What all numbers are below.
+        Returns numbers of nodes [N], sources [E], inputs as they are, and targets [E], and what
+        all numbers are below.
         """
         p = self.p
         node, source, target = p.node_key, p.source, p.target
@@ -219,7 +202,8 @@ class _Checks:
 
     def check_ends_of(
         self,
-        genomes: slice,
+        first: int,
+        end: int,
         node: Int64Array,
         source: Int64Array,
         target: Int64Array,
@@ -227,8 +211,7 @@ class _Checks:
     ) -> None:
         """Raises if an end of a connection dangles, or if a genome connects two ends twice."""
         p = self.p
-        node_start = p.node_start[genomes.start : genomes.stop + 1]
-        conn_start = p.conn_start[genomes.start : genomes.stop + 1]
+        node_start, conn_start = p.node_start[first : end + 1], p.conn_start[first : end + 1]
         row = np.arange(len(conn_start) - 1) * span
         exists = np.zeros(len(row) * span, np.bool_)
         nodes = slice(int(node_start[0]), int(node_start[-1]))
@@ -237,15 +220,16 @@ class _Checks:
         conns = slice(int(conn_start[0]), int(conn_start[-1]))
         row_of_conn = np.repeat(row, np.diff(conn_start))
         at_target = row_of_conn + target[conns]
+        unknown = "{} {} is not a node of this genome. {}"
         self.conn_fault(
             ~exists[at_target],
-            lambda i: f"target {p.target[i]} is not a node of this genome. {self.nodes_of(i)}",
+            lambda i: unknown.format("target", p.target[i], self.nodes_of(i)),
             conns.start,
         )
         at_source = row_of_conn + np.maximum(source[conns], 0)
         self.conn_fault(
             ~exists[at_source] & (source[conns] >= 0),
-            lambda i: f"source {p.source[i]} is not a node of this genome. {self.nodes_of(i)}",
+            lambda i: unknown.format("source", p.source[i], self.nodes_of(i)),
             conns.start,
         )
         pair = at_target * (span + p.num_inputs) + source[conns] + p.num_inputs

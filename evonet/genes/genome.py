@@ -103,18 +103,10 @@ class Genome:
         """The node genes by ascending key."""
         p = self._population
         columns = (p.node_key, p.bias, p.response, p.activation, p.aggregation, p.time_constant)
+        rows = zip(*(column.tolist() for column in columns), strict=True)
         return [
-            Node(
-                key,
-                bias,
-                response,
-                ACTIVATION_TABLE[act].name,
-                AGGREGATION_TABLE[agg].name,
-                tau,
-            )
-            for key, bias, response, act, agg, tau in zip(
-                *(column.tolist() for column in columns), strict=True
-            )
+            Node(key, bias, response, ACTIVATION_TABLE[act].name, AGGREGATION_TABLE[agg].name, tau)
+            for key, bias, response, act, agg, tau in rows
         ]
 
     @property
@@ -144,46 +136,29 @@ class Genome:
         enabled = int(np.count_nonzero(self._population.enabled))
         hidden = self.num_nodes - self.num_outputs
         nodes = [
-            (
-                str(n.key),
-                "output" if n.key < self.num_outputs else "hidden",
-                f"{n.bias:.4g}",
-                f"{n.response:.4g}",
-                n.activation,
-                n.aggregation,
-                f"{n.time_constant:.4g}",
-            )
-            for n in self.nodes
+            (key, "output" if key < self.num_outputs else "hidden", *genes)
+            for key, *genes in self.nodes
         ]
         connections = [
-            (
-                str(c.source),
-                str(c.target),
-                f"{c.weight:.4g}",
-                "" if c.enabled else "off",
-                str(c.innovation),
-            )
-            for c in self.connections
+            (source, target, weight, "" if on else "off", innovation)
+            for source, target, weight, on, innovation in self.connections
         ]
+        node_head = ("node", "kind", "bias", "response", "activation", "aggregation", "tau")
         return "\n".join(
             [
                 f"Genome: {self.num_inputs} inputs, {self.num_outputs} outputs, {hidden} hidden "
                 f"nodes, {self.num_connections} connections ({enabled} enabled)",
-                *_table(
-                    ("node", "kind", "bias", "response", "activation", "aggregation", "tau"), nodes
-                ),
+                *_table(node_head, nodes),
                 *_table(("source", "target", "weight", "", "innovation"), connections),
             ]
         )
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+def _table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> list[str]:
     """Lays out rows under a head, columns right-aligned; nothing if there are no rows."""
     if not rows:
         return []
-    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
-    return [
-        "  "
-        + "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in (head, *rows)
-    ]
+    cells = [[f"{c:.4g}" if isinstance(c, float) else str(c) for c in row] for row in (head, *rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    lines = ("  ".join(map(str.rjust, row, widths)) for row in cells)
+    return [f"  {line}".rstrip() for line in lines]

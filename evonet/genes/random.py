@@ -127,9 +127,8 @@ def _draw_pairs(
 ) -> Int64Array:
     """Draws which nodes are connected, a part of the genomes at a time to save memory.
 
-    Returns:
-        `target * num_sources + source + num_inputs` with the keys of both ends, ascending inside
-        each genome, [P * E]. Equal pairs have equal numbers, so they serve as innovations too.
+    Returns `target * num_sources + source + num_inputs` with the keys of both ends, ascending
+    inside each genome, [P * E]. Equal pairs have equal numbers: they serve as innovations too.
     """
     if num_connections > graph.num_slots:
         raise OptionError(
@@ -167,10 +166,8 @@ def _draw_needed(rng: np.random.Generator, graph: _Graph, num_genomes: int) -> I
     """Draws the connections without which a node would have no effect or no input.
 
     First, every hidden node needs a later node or an output that reads it: then all of them matter
-    to the outputs. After that, every node needs something to read.
-
-    Returns:
-        Slots in order of importance, with repetitions, [P, at most 2 H + O].
+    to the outputs. After that, every node needs something to read. Returns slots in order of
+    importance, with repetitions, [P, at most 2 H + O].
     """
     inputs, hidden, outputs = graph.inputs, graph.hidden, graph.outputs
     position = np.arange(hidden)
@@ -190,17 +187,7 @@ def _draw_needed(rng: np.random.Generator, graph: _Graph, num_genomes: int) -> I
 def _draw_slots(
     rng: np.random.Generator, num_slots: int, needed: Int64Array, wanted: int
 ) -> Int64Array:
-    """Draws distinct slots, the needed ones before all others.
-
-    Args:
-        rng: The source of randomness.
-        num_slots: How many slots there are, at least `wanted`.
-        needed: Slots that come first, [P, W].
-        wanted: How many slots each genome gets.
-
-    Returns:
-        Slots in any order, [P, wanted].
-    """
+    """Draws distinct slots in any order, [P, wanted], the needed ones, [P, W], before others."""
     num_genomes, num_needed = needed.shape
     if wanted == 0:
         return np.zeros((num_genomes, 0), np.int64)

@@ -50,10 +50,6 @@ def distance_rules(config: Config) -> Rules:
 def check_time_constants(config: Config, dtype: np.dtype[Any]) -> None:
     """Refuses a config under which evolution would make invalid nodes.
 
-    Args:
-        config: Has the rules by which time constants are drawn and mutate.
-        dtype: Type of the genes.
-
     Raises:
         OptionError: Time constants may fall to 0 or below.
     """
@@ -94,10 +90,9 @@ def _choice_rule(gene: ChoiceGene, ids: Mapping[str, int]) -> Rules:
 
 
 def _bool_rule(gene: BoolGene) -> Rules:
-    first = {"true": 1, "false": 0, "random": -1}[str(gene.default).lower()]
     return {
         "mutate_rate": gene.mutate_rate,
         "to_true_add": gene.rate_to_true_add,
         "to_false_add": gene.rate_to_false_add,
-        "first": first,
+        "first": {"true": 1, "false": 0, "random": -1}[str(gene.default).lower()],
     }

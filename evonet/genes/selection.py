@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final, SupportsIndex
+from typing import TYPE_CHECKING, SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from evonet.errors import OptionError, ShapeError
-from evonet.genes.arrays import CONNECTION_ARRAYS, NODE_ARRAYS, GeneArrays, Int64Array, starts_of
+from evonet.genes.arrays import GROUPS, GeneArrays, Int64Array, starts_of
 
 if TYPE_CHECKING:
     from evonet.genes.population import Population
-
-GROUPS: Final = (("node_start", NODE_ARRAYS), ("conn_start", CONNECTION_ARRAYS))
 
 
 def select_genomes(population: Population, index: SupportsIndex | slice | ArrayLike) -> GeneArrays:
@@ -55,12 +53,7 @@ def cut_genomes(population: Population, start: int, stop: int) -> GeneArrays:
 
 
 def pick_genomes(population: Population, wanted: Int64Array) -> GeneArrays:
-    """Copies genomes in any order, any number of times.
-
-    Args:
-        population: Where they are from.
-        wanted: Their numbers, not negative, [Q].
-    """
+    """Copies the genomes with the given numbers, [Q], in any order, any number of times."""
     arrays: GeneArrays = {}
     for starts, names in GROUPS:
         old: Int64Array = getattr(population, starts)

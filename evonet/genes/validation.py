@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evonet.errors import OptionError, ShapeError
-from evonet.genes.arrays import ARRAYS, CONNECTION_ARRAYS, MOST_PINS, NODE_ARRAYS, Int64Array
+from evonet.genes.arrays import ARRAYS, GROUPS, MOST_PINS, Int64Array
 from evonet.genes.gene_checks import check_genes
 
 if TYPE_CHECKING:
@@ -23,11 +23,7 @@ PART: Final = 1 << 15
 def check_population(
     population: Population, name_genome: Callable[[int], str] = "genome {}".format
 ) -> None:
-    """Raises unless every array of a population is well-formed.
-
-    Args:
-        population: What to check.
-        name_genome: Returns what messages call the genome at a position.
+    """Raises unless every array is well-formed; `name_genome` names genomes in messages.
 
     Raises:
         OptionError: The number of inputs or outputs is out of range.
@@ -72,7 +68,7 @@ def _check_starts(p: Population) -> None:
             f"conn_start has {len(p.conn_start)} offsets and node_start has "
             f"{len(p.node_start)}. Expected P + 1 in both."
         )
-    for name, arrays in (("node_start", NODE_ARRAYS), ("conn_start", CONNECTION_ARRAYS)):
+    for name, arrays in GROUPS:
         starts: Int64Array = getattr(p, name)
         if starts[0] != 0:
             raise ShapeError(f"{name} starts with {starts[0]}. Expected 0.")
