@@ -40,11 +40,7 @@ MOST_PINS: Final = 2**31 - 1
 
 
 def real_type(dtype: DTypeLike) -> RealType:
-    """Turns anything that NumPy takes for a type into float32 or float64.
-
-    Raises:
-        ShapeError: It is some other type.
-    """
+    """Returns float32 or float64; a ShapeError refuses everything else."""
     try:
         found = np.dtype(dtype)
     except TypeError:

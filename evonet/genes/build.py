@@ -26,10 +26,6 @@ def arrays_from_lists(genomes: Iterable[GenomeLike], dtype: RealType) -> GeneArr
 
     Connections without an innovation number get one by structure: equal (source, target) pairs
     get equal numbers, new pairs get the next number in order of appearance.
-
-    Raises:
-        GenomeError: A gene has missing, unknown or too many fields.
-        UnknownFunctionError: A node names a function that nobody registered.
     """
     node_lists: list[list[Node]] = []
     connection_lists: list[list[Connection]] = []

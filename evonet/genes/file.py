@@ -31,12 +31,7 @@ FUNCTIONS: Final = {
 
 
 def save_population(population: Population, path: str | os.PathLike[str]) -> None:
-    """Writes a population to a safetensors file; `Population.save` documents it.
-
-    Raises:
-        OptionError: Two custom functions have the same name.
-        OSError: The file cannot be written.
-    """
+    """Writes a population to a safetensors file; `Population.save` documents it."""
     names, custom, tensors = pack_functions(population)
     settings: dict[str, Any] = {
         "num_inputs": population.num_inputs,
@@ -55,9 +50,6 @@ def pack_functions(
 
     Returns the names by id for every setting, the custom functions in use with their expressions,
     and all arrays, with ids that count in those names.
-
-    Raises:
-        OptionError: Two custom functions have the same name.
     """
     names: dict[str, list[str]] = {}
     custom: dict[str, dict[str, str]] = {}
@@ -77,12 +69,7 @@ def pack_functions(
 
 
 def read_population(path: str | os.PathLike[str], make: Callable[..., Made]) -> Made:
-    """Reads a population from a file; `make` takes the numbers and arrays and validates them.
-
-    Raises:
-        FileFormatError: The file is damaged, or holds something else.
-        OSError: The file does not exist or cannot be read.
-    """
+    """Reads a population from a file; `make` takes the numbers and arrays and validates them."""
     settings, tensors = read_tensors(path, FORMAT, VERSION, ARRAYS)
     where = os.fspath(path)
     expected = {"format", "version", "num_inputs", "num_outputs"}
@@ -112,11 +99,7 @@ def read_population(path: str | os.PathLike[str], make: Callable[..., Made]) -> 
 
 
 def renumber(ids: NDArray[Any], names: Any, functions: Functions, where: str) -> NDArray[np.uint8]:
-    """Turns the ids of a file, which lists names by id, into the ids of this process.
-
-    Raises:
-        FileFormatError: A node uses a name that is not registered, or none of the names.
-    """
+    """Turns the ids of a file, which lists names by id, into the ids of this process."""
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise FileFormatError(f"{where}s are {names!r}. Expected a list of names.")
     if ids.dtype != np.uint8:

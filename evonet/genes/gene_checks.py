@@ -30,10 +30,6 @@ def check_genes(part: Population, start: int, name_genome: Callable[[int], str])
     """Raises for the first gene that makes no sense in a part of a population.
 
     The part starts at genome `start`; `name_genome` returns what messages call a genome.
-
-    Raises:
-        UnknownFunctionError: A node has a function id that nobody registered.
-        GenomeError: A gene makes no sense.
     """
     checks = _Checks(part, start, name_genome)
     # In this order, because later checks rely on earlier ones.

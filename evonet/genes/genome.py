@@ -61,14 +61,7 @@ class Genome:
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, population: Population) -> None:
-        """Views a population of one.
-
-        Args:
-            population: A population with exactly one genome.
-
-        Raises:
-            ValueError: The population has more or fewer genomes.
-        """
+        """Views a population of exactly one genome."""
         if len(population) != 1:
             raise ValueError(f"A Genome views a population of 1, not of {len(population)}.")
         self._population = population
@@ -125,7 +118,6 @@ class Genome:
         return self._population == other._population
 
     def __repr__(self) -> str:
-        """Describes the genome by its size."""
         return (
             f"Genome(inputs={self.num_inputs}, outputs={self.num_outputs}, "
             f"nodes={self.num_nodes}, connections={self.num_connections})"

@@ -342,11 +342,9 @@ class Population:
         return self._with(arrays, validate=to == np.float32)
 
     def __len__(self) -> int:
-        """Counts the genomes."""
         return self.num_genomes
 
     def __iter__(self) -> Iterator[Genome]:
-        """Walks over the genomes."""
         return (self[i] for i in range(len(self)))
 
     @overload
@@ -376,7 +374,6 @@ class Population:
         return type(self)(**state, validate=validate)
 
     def __add__(self, other: Population) -> Population:
-        """Joins two populations."""
         if not isinstance(other, Population):
             return NotImplemented
         return Population.concatenate([self, other])
@@ -390,7 +387,6 @@ class Population:
         return all(_same_bits(getattr(self, name), getattr(other, name)) for name in ARRAYS)
 
     def __repr__(self) -> str:
-        """Describes the population by its numbers of genes and their type."""
         return (
             f"Population({self.num_genomes} genomes, {self.num_inputs} inputs, "
             f"{self.num_outputs} outputs, {self.num_nodes} nodes, "
@@ -398,19 +394,9 @@ class Population:
         )
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
-        """Refuses to change a population.
-
-        Raises:
-            AttributeError: Always.
-        """
         raise AttributeError(f"A population never changes, so {name} cannot be set.")
 
     def __delattr__(self, name: str) -> NoReturn:
-        """Refuses to change a population.
-
-        Raises:
-            AttributeError: Always.
-        """
         raise AttributeError(f"A population never changes, so {name} cannot be deleted.")
 
     def __reduce__(self) -> tuple[Any, ...]:

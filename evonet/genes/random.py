@@ -43,12 +43,7 @@ def random_arrays(
     weight_scale: float,
     bias_scale: float,
 ) -> GeneArrays:
-    """Draws the arrays of `Population.random`, which documents the arguments.
-
-    Raises:
-        OptionError: An argument is out of range, or the connections do not fit.
-        UnknownFunctionError: Nobody registered an activation or aggregation.
-    """
+    """Draws the arrays of `Population.random`, which documents the arguments."""
     for name, count, least in (
         ("num_genomes", num_genomes, 0),
         ("num_inputs", num_inputs, 0),

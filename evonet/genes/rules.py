@@ -48,11 +48,7 @@ def distance_rules(config: Config) -> Rules:
 
 
 def check_time_constants(config: Config, dtype: np.dtype[Any]) -> None:
-    """Refuses a config under which evolution would make invalid nodes.
-
-    Raises:
-        OptionError: Time constants may fall to 0 or below.
-    """
+    """Refuses a config under which time constants may fall to 0, which makes nodes invalid."""
     gene = config.genome.time_constant
     constant = gene.mutate_rate == 0 and gene.init_stdev == 0 and gene.init_mean > 0
     if not constant and dtype.type(gene.min_value) <= 0:

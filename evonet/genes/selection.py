@@ -67,11 +67,7 @@ def pick_genomes(population: Population, wanted: Int64Array) -> GeneArrays:
 
 
 def join_genomes(populations: Sequence[Population]) -> GeneArrays:
-    """Copies all genomes of several populations, in order.
-
-    Raises:
-        OptionError: There are none, or they differ in inputs, outputs or type.
-    """
+    """Copies all genomes of several populations alike, in order."""
     if not populations:
         raise OptionError("There is nothing to concatenate. Use Population.empty().")
     for i, population in enumerate(populations):

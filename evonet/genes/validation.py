@@ -23,13 +23,9 @@ PART: Final = 1 << 15
 def check_population(
     population: Population, name_genome: Callable[[int], str] = "genome {}".format
 ) -> None:
-    """Raises unless every array is well-formed; `name_genome` names genomes in messages.
+    """Raises unless all arrays of a population fit together and every gene makes sense.
 
-    Raises:
-        OptionError: The number of inputs or outputs is out of range.
-        ShapeError: An array has the wrong type, shape or length, or offsets do not ascend.
-        UnknownFunctionError: A node has a function id that nobody registered.
-        GenomeError: A gene makes no sense.
+    `name_genome` returns what messages call the genome at a position.
     """
     _check_counts(population)
     _check_types(population)

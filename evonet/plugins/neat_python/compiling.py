@@ -61,14 +61,9 @@ def compile_genomes(
     time_step: float | None = None,
     steps: int = 1,
 ) -> AnyNetwork:
-    """Compiles genomes with neat-python's semantics; neither they nor the config change.
+    """Compiles genomes with neat-python's semantics; `BatchEvaluator` documents the options.
 
-    `BatchEvaluator` documents the options.
-
-    Raises:
-        OptionError: The genomes or the config are something else, or an option is not allowed.
-        UnknownFunctionError: A node names a function that the config does not know.
-        GenomeError: A gene makes no sense; the message names the genome's id and the gene.
+    Neither genomes nor the config change. A GenomeError names the genome's id and the gene.
     """
     check_option("kind", kind, ("auto", *KIND_NAMES))
     counts = input_and_output_counts(config)
@@ -124,11 +119,7 @@ def _pack(
 
 
 def network_maker(kind: KindName, config: NeatConfig) -> Callable[[NeatGenome], Any]:
-    """Returns a function that makes the drop-in network of a genome.
-
-    Raises:
-        OptionError: The installed neat-python has no time constants, and the kind needs them.
-    """
+    """Returns a function that makes the drop-in network of a genome."""
     if kind == "ctrnn" and takes_time_constant():
         raise OptionError(
             'kind="ctrnn" needs time constants, which genomes have from neat-python 2.0 on.'

@@ -26,11 +26,7 @@ def environment_task(
     native: bool | None = None,
     options: dict[str, Any] | None = None,
 ) -> Task:
-    """Makes a task of a Gymnasium environment; `BatchEvaluator.from_env` documents the arguments.
-
-    Raises:
-        OptionError: There is no such environment, no kernel runs it, or an option is out of range.
-    """
+    """Makes a task of an environment; `BatchEvaluator.from_env` documents the arguments."""
     known = environment in NATIVE and not options
     if native and not known:
         why = "options are Gymnasium's" if environment in NATIVE else "no kernel runs it"

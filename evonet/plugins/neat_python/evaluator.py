@@ -233,10 +233,9 @@ class BatchEvaluator:
     def network_settings(self, config: NeatConfig) -> dict[str, object]:
         """Returns what a config of evonet's needs so that its networks are as they are here."""
         settings: dict[str, object] = {"network.kind": self.kind(config)}
-        if self._compiling["time_step"] is not None:
-            settings["network.time_step"] = self._compiling["time_step"]
-        if self._compiling["steps"] != 1:
-            settings["network.steps"] = self._compiling["steps"]
+        for name, default in (("time_step", None), ("steps", 1)):
+            if self._compiling[name] != default:
+                settings[f"network.{name}"] = self._compiling[name]
         return settings
 
     def __call__(self, genomes: NeatGenomes, config: NeatConfig) -> None:

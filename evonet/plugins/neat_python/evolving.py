@@ -23,11 +23,7 @@ from evonet.tasks.user import load_object
 
 
 def load_neat_config(path: str | os.PathLike[str]) -> NeatConfig:
-    """Reads a config as neat-python does, with its default classes.
-
-    Raises:
-        OptionError: It is not a path.
-    """
+    """Reads a config as neat-python does, with its default classes."""
     if not isinstance(path, (str, os.PathLike)):
         raise OptionError(
             f"config_path is a {type(path).__name__}. Expected the path of a neat-python config "
@@ -112,14 +108,7 @@ def evolve(
 def fitness_from_file(name: str, *, config: str) -> FitnessTask:
     """Makes a task from what scores genomes in a file: the tasks called "neat:FILE.py:NAME".
 
-    This runs the file, so its name must come from the user.
-
-    Args:
-        name: "FILE.py:NAME".
-        config: The path of a neat-python config.
-
-    Raises:
-        OptionError: There is no such file or name, or it cannot score genomes.
+    This runs the file, so its name must come from the user. `config` is the path of a config.
     """
     found = load_object(name)
     if found is None:

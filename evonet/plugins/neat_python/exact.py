@@ -35,12 +35,7 @@ def compile_exact(
     make: Callable[[NeatGenome], Any],
     threads: int = 0,
 ) -> ExactNetwork | SteppedNetwork:
-    """Compiles genomes; `make` makes the drop-in network of one, and messages use their ids.
-
-    Raises:
-        UnknownFunctionError: A node names a function that the config does not know.
-        GenomeError: A gene makes no sense; the message names the genome's id and the gene.
-    """
+    """Compiles genomes; `make` makes the drop-in network of one, and messages use their ids."""
     size = (len(genomes), *input_and_output_counts(config))
     native, settings = network_engine(), config.genome_config
     known = evaluates_orphans() and not (dynamics.kind == "ctrnn" and ctrnn_rule() == "unknown")
@@ -94,9 +89,6 @@ def run_samples(network: AnyNetwork, x: npt.ArrayLike) -> npt.NDArray[Any]:
     """Runs networks from their first state on samples [B, I], or on sequences [B, T, I].
 
     Returns [P, B, O], or [P, B, T, O] for sequences, which only networks with memory take.
-
-    Raises:
-        ShapeError: x has another shape.
     """
     samples = np.asarray(x)
     network.reset()

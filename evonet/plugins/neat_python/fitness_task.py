@@ -41,15 +41,7 @@ class FitnessTask(Task):
     """
 
     def __init__(self, fitness: Any, config: NeatConfig) -> None:
-        """Takes a way to score.
-
-        Args:
-            fitness: One of FORMS.
-            config: The `neat.Config` of the run.
-
-        Raises:
-            OptionError: It is something else.
-        """
+        """Takes a way to score, one of FORMS, and the `neat.Config` of the run."""
         self.num_inputs, self.num_outputs = input_and_output_counts(config)
         self.settings: dict[str, object] = {}
         self.config = config
@@ -101,11 +93,7 @@ class FitnessTask(Task):
         ]
 
     def score(self, round: Round) -> Evaluation:
-        """Scores every genome of the generation.
-
-        Raises:
-            FitnessError: A genome has no fitness; names it.
-        """
+        """Scores every genome of the generation; a FitnessError names one that has no fitness."""
         ids = round.ids.tolist()
         if self._score_pairs is not None:
             found = self._score_pairs(round.population.to_neat(self.config, ids))

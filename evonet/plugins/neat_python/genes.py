@@ -51,10 +51,6 @@ def arrays_from_neat(
 
     The compiled extension reads ordinary genomes. NumPy reads all others, and everything where
     there is no extension, into the same arrays.
-
-    Raises:
-        UnknownFunctionError: A node names a function that nobody registered.
-        GenomeError: A gene lacks an attribute, or it is not a number.
     """
     native = load_native()
     try:
@@ -139,12 +135,7 @@ def _read_innovations(
 
 
 def write_nodes(p: Population, gene_type: Any) -> list[Any]:
-    """Makes a gene object for every node, by genome and key.
-
-    Raises:
-        OptionError: The gene type has an attribute that a population does not hold.
-        GenomeError: It has no time constants, and a node needs one.
-    """
+    """Makes a gene object for every node, by genome and key."""
     columns = {name: getattr(p, name).tolist() for name in NODE_NUMBERS}
     columns["activation"] = [ACTIVATION_TABLE[i].name for i in p.activation.tolist()]
     columns["aggregation"] = [AGGREGATION_TABLE[i].name for i in p.aggregation.tolist()]
@@ -163,11 +154,7 @@ def write_nodes(p: Population, gene_type: Any) -> list[Any]:
 
 
 def write_connections(p: Population, gene_type: Any) -> list[Any]:
-    """Makes a gene object for every connection, by genome and rank.
-
-    Raises:
-        OptionError: The gene type has an attribute that a population does not hold.
-    """
+    """Makes a gene object for every connection, by genome and rank."""
     listed = np.lexsort((p.rank, owner_of(p.conn_start)))
     columns = {name: getattr(p, name)[listed].tolist() for name in ("weight", "enabled")}
     names = _attribute_names(gene_type, columns)
@@ -203,12 +190,7 @@ def _set_attributes(
 def explain_genes(
     ids: Sequence[Any], genomes: Sequence[NeatGenome], functions: FunctionIds = NODE_NAMES
 ) -> None:
-    """Raises for the first gene that cannot be read; called once it is known that there is one.
-
-    Raises:
-        UnknownFunctionError: A node names a function that nobody registered.
-        GenomeError: A gene lacks an attribute, or it is not a number.
-    """
+    """Raises for the first gene that cannot be read; called once it is known that there is one."""
     for index, (key, genome) in enumerate(zip(ids, genomes, strict=True)):
         try:
             for node_key, gene in genome.nodes.items():

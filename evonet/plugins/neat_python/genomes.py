@@ -30,11 +30,7 @@ from evonet.plugins.neat_python.genes import (
 
 
 def input_and_output_counts(config: NeatConfig) -> tuple[int, int]:
-    """Reads the numbers of inputs and outputs from a `neat.Config` or its `genome_config`.
-
-    Raises:
-        OptionError: It is not such a config, or its input or output keys are unusual.
-    """
+    """Reads the numbers of inputs and outputs from a `neat.Config` or its `genome_config`."""
     genome_config: Any = getattr(config, "genome_config", config)
     try:
         inputs, outputs = list(genome_config.input_keys), list(genome_config.output_keys)
@@ -51,11 +47,7 @@ def input_and_output_counts(config: NeatConfig) -> tuple[int, int]:
 
 
 def list_genomes(genomes: NeatGenomes) -> tuple[list[Any], list[NeatGenome]]:
-    """Splits pairs (id, genome), genomes, or a dict of genomes into ids and genomes.
-
-    Raises:
-        OptionError: It is something else.
-    """
+    """Splits pairs (id, genome), genomes, or a dict of genomes into ids and genomes."""
     items: Iterable[Any] = genomes.items() if isinstance(genomes, Mapping) else genomes
     ids, found = [], []
     try:
@@ -90,12 +82,7 @@ def build_population(
     functions: FunctionIds = NODE_NAMES,
     make: Callable[..., Population] = Population,
 ) -> Population:
-    """Builds a population from arrays that were read from genomes, and checks it.
-
-    Raises:
-        UnknownFunctionError: A node names a function that nobody registered.
-        GenomeError: A gene makes no sense; the message names the genome's id and the gene.
-    """
+    """Builds a population from arrays that were read from genomes, and checks it."""
     num_inputs, num_outputs = counts
     population = make(num_inputs=num_inputs, num_outputs=num_outputs, **arrays, validate=False)
     try:
@@ -109,12 +96,7 @@ def build_population(
 def write_genomes(
     population: Population, config: NeatConfig, keys: Iterable[int] | None
 ) -> list[tuple[int, NeatGenome]]:
-    """Makes neat-python genomes; `Population.to_neat` documents the arguments.
-
-    Raises:
-        OptionError: The config or the keys do not fit the population.
-        GenomeError: The installed neat-python has no time constants, and a node needs one.
-    """
+    """Makes neat-python genomes; `Population.to_neat` documents the arguments."""
     num_inputs, num_outputs = input_and_output_counts(config)
     if (num_inputs, num_outputs) != (population.num_inputs, population.num_outputs):
         raise OptionError(

@@ -40,17 +40,7 @@ class PopulationNetwork:
         return self.num_genomes
 
     def __call__(self, x: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        """Evaluates every network on every sample, as `Network` does.
-
-        Args:
-            x: [B, I] or [P, B, I].
-
-        Returns:
-            [P, B, O].
-
-        Raises:
-            ShapeError: x has neither shape, or more or fewer samples than are remembered.
-        """
+        """Returns outputs [P, B, O] for samples [B, I] or [P, B, I], as `Network` does."""
         samples = np.ascontiguousarray(x, np.float64)
         fits = samples.ndim in (2, 3) and samples.shape[-1] == self.num_inputs
         if not fits or (samples.ndim == 3 and len(samples) != self.num_genomes):
@@ -82,23 +72,14 @@ class PopulationNetwork:
         self._width = 0
 
     def loss(self, x: Any, targets: Any, loss: str = "squared") -> npt.NDArray[np.float64]:
-        """Returns the loss of every network, from and back to the first state, as `Network` does.
-
-        Raises:
-            ShapeError: x or targets has another shape.
-            OptionError: There is no such loss.
-        """
+        """Returns losses [P], from and back to the first state, as `Network` does."""
         self.reset()
         outputs = self(x)
         self.reset()
         return losses(outputs, np.asarray(targets, np.float64), loss)
 
     def rollout(self, *_: object, **__: object) -> NoReturn:
-        """Refuses: only kernels run whole episodes.
-
-        Raises:
-            OptionError: Always.
-        """
+        """Refuses: only kernels run whole episodes."""
         raise OptionError(
             "these networks have functions or formulas that no kernel computes, so no kernel can "
             "run whole episodes. Let Gymnasium step the environment: from_env(..., native=False)."
@@ -125,7 +106,7 @@ class ExactNetwork(PopulationNetwork):
 
 
 class SteppedNetwork(PopulationNetwork):
-    """P networks of the drop-in classes, advanced one genome and one sample at a time."""
+    """P networks of the drop-in classes, which answer one genome at a time."""
 
     def __init__(
         self, dynamics: Dynamics, size: tuple[int, int, int], networks: Sequence[Any]
@@ -133,27 +114,21 @@ class SteppedNetwork(PopulationNetwork):
         """Takes networks in their first state."""
         super().__init__(dynamics, size)
         self._networks = networks
-        self._copies: list[list[Any]] = []
-
-    def _begin(self, width: int) -> None:
-        self._copies = [[network.fresh() for _ in range(width)] for network in self._networks]
 
     def _answer(self, x: npt.NDArray[np.float64], y: npt.NDArray[np.float64]) -> None:
-        for p, network in enumerate(self._networks):
-            rows = (x if x.ndim == 2 else x[p]).tolist()
-            copies = [network] * len(rows) if self.kind == "feedforward" else self._copies[p]
-            for b, row in enumerate(rows):
-                for _ in range(self._dynamics.steps):
-                    y[p, b] = self._step(copies[b], row)
-
-    def _step(self, network: Any, row: list[float]) -> Any:
         time = self._dynamics.time_step
-        if self.kind == "ctrnn":
-            return network.advance(row, time, time)
-        if self.kind == "izhikevich":
-            network.set_inputs(row)
-            return network.advance(time)
-        return network.activate(row)
+        times = {"ctrnn": (time, time), "izhikevich": (time,)}.get(self.kind, ())
+        for p, network in enumerate(self._networks):
+            answer = network.advance_batch if times else network.activate_batch
+            for _ in range(self._dynamics.steps):
+                y[p] = answer(x if x.ndim == 2 else x[p], *times)
+
+    def reset(self) -> None:
+        """Returns to the first state."""
+        super().reset()
+        if self.kind != "feedforward":
+            for network in self._networks:
+                network.reset()
 
 
 class MixedNetwork(PopulationNetwork):
@@ -186,12 +161,7 @@ class MixedNetwork(PopulationNetwork):
 def losses(
     outputs: npt.NDArray[np.float64], targets: npt.NDArray[np.float64], loss: str
 ) -> npt.NDArray[np.float64]:
-    """Computes the loss of every genome, [P], from outputs [P, B, O] and targets [B, O].
-
-    Raises:
-        ShapeError: The targets have another shape.
-        OptionError: There is no such loss.
-    """
+    """Computes the loss of every genome, [P], from outputs [P, B, O] and targets [B, O]."""
     check_option("loss", loss, tuple(LOSS_IDS))
     _check_targets(outputs, targets)
     pairs = [total_loss(LOSS_IDS[loss], one, targets) for one in outputs]
@@ -202,12 +172,7 @@ def losses(
 def subtract_squares(
     best: float, outputs: npt.NDArray[np.float64], targets: npt.NDArray[np.float64]
 ) -> npt.NDArray[np.float64]:
-    """Subtracts squared errors from the best fitness, [P], with the bits of a loop in Python.
-
-    Raises:
-        ShapeError: The targets have another shape.
-        OverflowError: A square is too large for a float.
-    """
+    """Subtracts squared errors from the best fitness, [P], with the bits of a loop in Python."""
     _check_targets(outputs, targets)
     native, fitness = network_engine(), np.full(len(outputs), best)
     if native is not None:

@@ -27,12 +27,7 @@ class ReporterBridge(Callback):
     """Calls neat-python's reporters at the points of a run that they know."""
 
     def __init__(self, reporters: Iterable[Any], config: NeatConfig) -> None:
-        """Takes reporters, and calls none yet.
-
-        Args:
-            reporters: neat-python's reporters, such as `neat.StdOutReporter(True)`.
-            config: The `neat.Config` of the run.
-        """
+        """Takes neat-python's reporters and the `neat.Config` of the run, and calls none yet."""
         from neat.reporting import ReporterSet
 
         self._reporters = ReporterSet()

@@ -39,12 +39,7 @@ class DataScore:
     """Fitness = best - loss of outputs for samples x against the right answers y."""
 
     def __init__(self, x: Any, y: Any, loss: str | CustomLoss, best: float) -> None:
-        """Takes examples.
-
-        Raises:
-            ShapeError: Samples and answers do not fit each other.
-            OptionError: There is no such loss.
-        """
+        """Checks that samples and answers fit each other, and that there is such a loss."""
         self.x, self.y = _reals("X", x), _reals("Y", y)
         if self.y.ndim == self.x.ndim - 1:
             self.y = self.y[..., None]  # a single output
@@ -80,12 +75,7 @@ class OutputScore:
     """Fitness = a function of all outputs for samples x."""
 
     def __init__(self, x: Any, function: Outputs) -> None:
-        """Takes samples or sequences, and the function.
-
-        Raises:
-            ShapeError: They are neither samples nor sequences.
-            OptionError: The function cannot be called.
-        """
+        """Checks that these are samples or sequences, and a function."""
         self.x = _reals("X", x)
         if self.x.ndim not in (2, 3):
             raise ShapeError(
@@ -104,11 +94,7 @@ class TaskScore:
     """Fitness = what a task returns."""
 
     def __init__(self, task: object) -> None:
-        """Takes anything that evonet can evolve on.
-
-        Raises:
-            OptionError: It is not a task.
-        """
+        """Takes anything that evonet can evolve on."""
         if not is_task(task):
             raise OptionError(
                 f"from_task: {task!r} is not a task, which has num_inputs, num_outputs and "
@@ -133,22 +119,14 @@ class GenomeScore:
     """Fitness = a function of one genome and its drop-in network."""
 
     def __init__(self, function: Callable[[NeatGenome, Any], float]) -> None:
-        """Takes the function.
-
-        Raises:
-            OptionError: It cannot be called.
-        """
+        """Takes the function."""
         _check_callable("from_genomes", function, "f(genome, net) -> fitness")
         self.function = function
 
     def of_genomes(
         self, genomes: Sequence[tuple[Any, NeatGenome]], make: Callable[[NeatGenome], Any]
     ) -> list[float]:
-        """Scores pairs (id, genome) one at a time, with the networks that `make` makes.
-
-        Raises:
-            FitnessError: The function did not return a number; names the genome.
-        """
+        """Scores pairs (id, genome) one at a time, with the networks that `make` makes."""
         return [
             check_fitness(self.function(genome, make(genome)), key, "f(genome, net)")
             for key, genome in genomes
@@ -156,11 +134,7 @@ class GenomeScore:
 
 
 def check_fitness(found: Any, key: Any, where: str) -> float:
-    """Reads one fitness.
-
-    Raises:
-        FitnessError: It is missing, not a number, or NaN; names the genome.
-    """
+    """Reads one fitness; a FitnessError names a genome whose fitness is no number, or NaN."""
     try:
         value = float(found)
     except (TypeError, ValueError, OverflowError):
@@ -176,11 +150,7 @@ def check_fitness(found: Any, key: Any, where: str) -> float:
 
 
 def check_population_fitness(found: Any, ids: Sequence[Any]) -> list[float]:
-    """Reads the fitness of all genomes, which messages name by their ids.
-
-    Raises:
-        FitnessError: It has another shape than [P], or a genome's fitness is not a number.
-    """
+    """Reads the fitness of all genomes, [P]; a FitnessError names a genome by its id."""
     if found is None:
         raise FitnessError(
             f"the fitness function returned None. Return an array [{len(ids)}], one number per "
