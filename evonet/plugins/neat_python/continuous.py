@@ -54,6 +54,7 @@ class CTRNN(TwoBuffers, NeatCTRNN):  # type: ignore[misc]
         time_seconds: How much time has passed, in seconds.
     """
 
+    _step_name = "advance"
     _state = ("active", "time_seconds")
 
     time_seconds = EngineAttribute(
@@ -81,7 +82,7 @@ class CTRNN(TwoBuffers, NeatCTRNN):  # type: ignore[misc]
         if ctrnn_rule() != "unknown":
             engine = compile_genome(False, genome, config, time_constant)
         given = () if time_constant is None else (time_constant,)
-        return CTRNN._make(genome, config, engine, given)
+        return CTRNN._make(genome, config, engine, *given)
 
     def advance(
         self, inputs: Sequence[float], advance_time: float, time_step: float | None = None
@@ -99,14 +100,15 @@ class CTRNN(TwoBuffers, NeatCTRNN):  # type: ignore[misc]
         Raises:
             RuntimeError: There are more or fewer inputs.
         """
-        if self._engine is None:
+        if self._step is None:
             answers: list[float] = NeatCTRNN.advance(self, inputs, advance_time, time_step)
             return answers
         if time_step is None:
             time_step = 0.5 * self.get_max_time_step()
-        self._check_inputs(inputs)
+        if len(inputs) != self._num_inputs:
+            raise RuntimeError(f"Expected {self._num_inputs:n} inputs, got {len(inputs):n}")
         exact = ctrnn_rule() == "exponential"
-        answers = self._engine.advance(inputs, advance_time, time_step, exact)
+        answers = self._step(inputs, advance_time, time_step, exact)
         return answers
 
     def advance_batch(
@@ -135,10 +137,9 @@ class CTRNN(TwoBuffers, NeatCTRNN):  # type: ignore[misc]
         if time_step is None:
             time_step = 0.5 * self.get_max_time_step()
         exact = ctrnn_rule() == "exponential"
-        return self._run_batch(
-            samples,
-            lambda engine, y: engine.advance_rows(samples, y, advance_time, time_step, exact),
-        )
+        engine, outputs = self._batch_engine(len(samples))
+        engine.advance_rows(samples, outputs, advance_time, time_step, exact)
+        return outputs.reshape(outputs.shape[1:])
 
     def set_node_value(self, node_key: int, value: float) -> None:
         """Sets the value of a node in both buffers."""

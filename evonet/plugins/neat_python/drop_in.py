@@ -182,6 +182,7 @@ def _check_width(expected: int, found: int) -> None:
 class CompiledNodes(DropIn):
     """A mix-in for networks of weighted sums."""
 
+    _step_name: ClassVar[str]  # the engine's method for one sample
     input_nodes: list[int]
     output_nodes: list[int]
 
@@ -200,9 +201,7 @@ class CompiledNodes(DropIn):
             super().__init__(inputs, outputs, node_evals)  # type: ignore[call-arg]
 
     @classmethod
-    def _make(
-        cls, genome: NeatGenome, config: NeatConfig, engine: Any, given: tuple[Any, ...] = ()
-    ) -> Self:
+    def _make(cls, genome: NeatGenome, config: NeatConfig, engine: Any, *given: Any) -> Self:
         """Makes the network of a genome; neat-python reads it where there is no engine."""
         if engine is None:
             made = super().create(genome, config, *given)  # type: ignore[misc]
@@ -216,17 +215,13 @@ class CompiledNodes(DropIn):
         self.input_nodes = inputs
         self.output_nodes = outputs
         self._engine = engine
+        self._step = getattr(engine, self._step_name, None)
         self._num_inputs = len(inputs)
         self._engine_evals: Any = None
         self._batch: Any = None
 
     def _compile(self, inputs: list[int], outputs: list[int], node_evals: Any) -> Any:
         return compile_rows(inputs, outputs, [(*node, 1.0) for node in node_evals])
-
-    def _check_inputs(self, inputs: Sequence[float]) -> None:
-        """Refuses a wrong number of inputs in neat-python's words."""
-        if len(inputs) != self._num_inputs:
-            raise RuntimeError(f"Expected {self._num_inputs:n} inputs, got {len(inputs):n}")
 
     def _evals(self, rows: list[Row]) -> Any:
         """Returns rows in the form of the class's `node_evals`."""
@@ -245,18 +240,14 @@ class CompiledNodes(DropIn):
         evals = [(*node[:5], list(node[5])) for node in self.node_evals]
         return self.input_nodes, self.output_nodes, evals
 
-    def _run_batch(
-        self, samples: npt.NDArray[np.float64], run: Callable[[Any, Any], None]
-    ) -> npt.NDArray[np.float64]:
-        """Has an engine with a memory per sample write the outputs."""
+    def _batch_engine(self, num_samples: int) -> tuple[Any, npt.NDArray[np.float64]]:
+        """Returns an engine with a memory per sample, and where it writes outputs, [1, B, O]."""
         if self._batch is None:
             self._batch = self._engine.copy()
-            self._batch.begin(len(samples))
+            self._batch.begin(num_samples)
         if not self._feed_forward:
-            _check_width(self._batch.width, len(samples))
-        outputs = np.empty((1, len(samples), len(self.output_nodes)))
-        run(self._batch, outputs)
-        return outputs.reshape(outputs.shape[1:])
+            _check_width(self._batch.width, num_samples)
+        return self._batch, np.empty((1, num_samples, len(self.output_nodes)))
 
 
 class TwoBuffers(CompiledNodes):

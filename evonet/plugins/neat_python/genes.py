@@ -80,7 +80,7 @@ def _read_nodes(genomes: Sequence[NeatGenome], functions: FunctionIds) -> GeneAr
     for name, numbers in functions.items():
         found = map(numbers.__getitem__, map(attrgetter(name), genes))
         arrays[name] = np.fromiter(found, np.uint8, len(genes))
-    order = np.lexsort((arrays["node_key"], owner_of(start)))
+    order = _order_within(owner_of(start), arrays["node_key"])
     return {"node_start": start, **{name: array[order] for name, array in arrays.items()}}
 
 
@@ -89,7 +89,7 @@ def _read_connections(genomes: Sequence[NeatGenome]) -> GeneArrays:
     counts = np.array([len(genome.connections) for genome in genomes], np.int64)
     start = starts_of(counts)
     keys = chain.from_iterable(chain.from_iterable(genome.connections for genome in genomes))
-    source, target = np.fromiter(keys, np.int64, 2 * len(genes)).reshape(-1, 2).T
+    source, target = np.fromiter(keys, np.int64, 2 * len(genes)).reshape(-1, 2).T.copy()
     if next(keys, None) is not None:
         raise ValueError("A key of a connection is not a pair.")
     innovation, order = _read_innovations(genes, owner_of(start), source, target)
@@ -110,14 +110,14 @@ def _column(genes: Sequence[Any], name: str, dtype: Any) -> NDArray[Any]:
 
 def _read_innovations(
     genes: Sequence[Any], owner: Int64Array, source: Int64Array, target: Int64Array
-) -> tuple[Int64Array, Int64Array]:
-    """Reads innovation numbers, [E], and the order that sorts them inside each genome.
+) -> tuple[Int64Array, Any]:
+    """Reads innovation numbers, [E], and an index that sorts them inside each genome.
 
     Where neat-python has no usable numbers, all distinct (source, target) pairs get one.
     """
     if genes and hasattr(genes[0], "innovation"):
         found = _column(genes, "innovation", np.int64)
-        order = np.lexsort((found, owner))
+        order = _order_within(owner, found)
         ordered = found[order]
         if not ((ordered[1:] == ordered[:-1]) & (owner[1:] == owner[:-1])).any():
             return found, order
@@ -131,7 +131,14 @@ def _read_innovations(
     pairs = list(zip(source.tolist(), target.tolist(), strict=True))
     numbers = {pair: number for number, pair in enumerate(sorted(set(pairs)))}
     assigned = np.array([numbers[pair] for pair in pairs], np.int64)
-    return assigned, np.lexsort((assigned, owner))
+    return assigned, _order_within(owner, assigned)
+
+
+def _order_within(owner: Int64Array, keys: Int64Array) -> Any:
+    """Returns an index that sorts keys inside each genome; it copies nothing if they are sorted."""
+    if ((keys[1:] > keys[:-1]) | (owner[1:] != owner[:-1])).all():
+        return slice(None)
+    return np.lexsort((keys, owner))
 
 
 def write_nodes(p: Population, gene_type: Any) -> list[Any]:
@@ -148,9 +155,7 @@ def write_nodes(p: Population, gene_type: Any) -> list[Any]:
             "this version of neat-python has no time constants. Install neat-python 2.",
             genome,
         )
-    genes = [gene_type(key) for key in p.node_key.tolist()]
-    _set_attributes(genes, names, columns)
-    return genes
+    return _fill(map(gene_type, p.node_key.tolist()), names, columns)
 
 
 def write_connections(p: Population, gene_type: Any) -> list[Any]:
@@ -160,12 +165,11 @@ def write_connections(p: Population, gene_type: Any) -> list[Any]:
     names = _attribute_names(gene_type, columns)
     has_innovation = "innovation" in inspect.signature(gene_type).parameters
     keys = zip(p.source[listed].tolist(), p.target[listed].tolist(), strict=True)
-    genes = [
+    genes = (
         gene_type(key, innovation=innovation) if has_innovation else gene_type(key)
         for key, innovation in zip(keys, p.innovation[listed].tolist(), strict=True)
-    ]
-    _set_attributes(genes, names, columns)
-    return genes
+    )
+    return _fill(genes, names, columns)
 
 
 def _attribute_names(gene_type: Any, known: Iterable[str]) -> list[str]:
@@ -179,12 +183,16 @@ def _attribute_names(gene_type: Any, known: Iterable[str]) -> list[str]:
     return names
 
 
-def _set_attributes(
-    genes: Sequence[Any], names: Iterable[str], columns: Mapping[str, Sequence[Any]]
-) -> None:
-    for name in names:
-        for gene, value in zip(genes, columns[name], strict=True):
-            setattr(gene, name, value)
+def _fill(
+    genes: Iterable[Any], names: Sequence[str], columns: Mapping[str, Sequence[Any]]
+) -> list[Any]:
+    """Makes genes one by one, each with all its attributes, so that they are close in memory."""
+    filled = []
+    for i, gene in enumerate(genes):
+        for name in names:
+            setattr(gene, name, columns[name][i])
+        filled.append(gene)
+    return filled
 
 
 def explain_genes(

@@ -9,7 +9,7 @@ with custom functions call them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -34,12 +34,6 @@ from evonet.plugins.neat_python.genomes import list_genomes
 class Activated(CompiledNodes):
     """A mix-in for networks that answer in one step."""
 
-    def _start(self, inputs: list[int], outputs: list[int], engine: Any) -> None:
-        super()._start(inputs, outputs, engine)
-        if engine is not None:
-            step = engine.activate_feed_forward if self._feed_forward else engine.activate_recurrent
-            self._step: Callable[[Sequence[float]], list[float]] = step
-
     def activate(self, inputs: Sequence[float]) -> list[float]:
         """Answers one sample; recurrent networks take a step: every value travels one link.
 
@@ -53,11 +47,14 @@ class Activated(CompiledNodes):
             RuntimeError: There are more or fewer inputs.
             OverflowError: A square or cube is too large for a float.
         """
-        if self._engine is None:
+        step = self._step
+        if step is None:
             answers: list[float] = super().activate(inputs)  # type: ignore[misc]
             return answers
-        self._check_inputs(inputs)
-        return self._step(inputs)
+        if len(inputs) != self._num_inputs:
+            raise RuntimeError(f"Expected {self._num_inputs:n} inputs, got {len(inputs):n}")
+        answers = step(inputs)
+        return answers
 
     def activate_batch(self, x: npt.ArrayLike) -> npt.NDArray[np.float64]:
         """Answers many samples; in recurrent networks each has its own memory until `reset`.
@@ -76,9 +73,9 @@ class Activated(CompiledNodes):
             return self._answer_rows(
                 samples, len(self.output_nodes), lambda network, row: network.activate(row)
             )
-        return self._run_batch(
-            samples, lambda engine, y: engine.answer_rows(self._feed_forward, samples, y)
-        )
+        engine, outputs = self._batch_engine(len(samples))
+        engine.answer_rows(self._feed_forward, samples, outputs)
+        return outputs.reshape(outputs.shape[1:])
 
     @classmethod
     def activate_population(
@@ -117,6 +114,7 @@ class FeedForwardNetwork(Activated, NeatFeedForward):  # type: ignore[misc]
     """
 
     _feed_forward = True
+    _step_name = "activate_feed_forward"
 
     values = EngineAttribute(
         lambda network: NodeValues(network._engine, 0, True),
@@ -138,9 +136,9 @@ class FeedForwardNetwork(Activated, NeatFeedForward):  # type: ignore[misc]
             unique_value: A weight to give to all expressed connections of the genome.
             random_values: Whether to give them random weights between -1 and 1.
         """
-        given = unique_value, random_values
-        engine = None if any(given) else compile_genome(True, genome, config, 1.0)
-        return FeedForwardNetwork._make(genome, config, engine, given)
+        given = unique_value or random_values
+        engine = None if given else compile_genome(True, genome, config, 1.0)
+        return FeedForwardNetwork._make(genome, config, engine, unique_value, random_values)
 
     def _compile(self, inputs: list[int], outputs: list[int], node_evals: Any) -> Any:
         engine = super()._compile(inputs, outputs, node_evals)
@@ -167,6 +165,8 @@ class RecurrentNetwork(TwoBuffers, Activated, NeatRecurrent):  # type: ignore[mi
         values: The value of every node, by key, in both buffers.
         active: Which of the two buffers the last step wrote.
     """
+
+    _step_name = "activate_recurrent"
 
     @staticmethod
     def create(genome: NeatGenome, config: NeatConfig) -> RecurrentNetwork:
