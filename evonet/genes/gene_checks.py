@@ -216,16 +216,15 @@ class _Checks:
         conns = slice(int(conn_start[0]), int(conn_start[-1]))
         row_of_conn = np.repeat(row, np.diff(conn_start))
         at_target = row_of_conn + target[conns]
-        unknown = "{} {} is not a node of this genome. {}"
         self.conn_fault(
             ~exists[at_target],
-            lambda i: unknown.format("target", p.target[i], self.nodes_of(i)),
+            lambda i: f"target {p.target[i]} is not a node of this genome. {self.nodes_of(i)}",
             conns.start,
         )
         at_source = row_of_conn + np.maximum(source[conns], 0)
         self.conn_fault(
             ~exists[at_source] & (source[conns] >= 0),
-            lambda i: unknown.format("source", p.source[i], self.nodes_of(i)),
+            lambda i: f"source {p.source[i]} is not a node of this genome. {self.nodes_of(i)}",
             conns.start,
         )
         pair = at_target * (span + p.num_inputs) + source[conns] + p.num_inputs

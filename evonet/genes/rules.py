@@ -59,16 +59,9 @@ def check_time_constants(config: Config, dtype: np.dtype[Any]) -> None:
 
 
 def _float_rule(gene: FloatGene) -> Rules:
-    return {
-        "init_mean": gene.init_mean,
-        "init_stdev": gene.init_stdev,
-        "init_uniform": gene.init_type == "uniform",
-        "mutate_power": gene.mutate_power,
-        "mutate_rate": gene.mutate_rate,
-        "replace_rate": gene.replace_rate,
-        "max_value": gene.max_value,
-        "min_value": gene.min_value,
-    }
+    numbers = ("init_mean", "init_stdev", "mutate_power", "mutate_rate", "replace_rate")
+    rule = {name: getattr(gene, name) for name in (*numbers, "min_value", "max_value")}
+    return {**rule, "init_uniform": gene.init_type == "uniform"}
 
 
 def _ids(config: Config, title: str) -> dict[str, int]:

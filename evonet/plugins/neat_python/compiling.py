@@ -40,8 +40,11 @@ CLASSES: dict[KindName, Any] = {
 }
 
 
-def kind_of(config: NeatConfig) -> KindName:
-    """Returns the kind of network that a config's genomes describe; never "ctrnn"."""
+def kind_of(config: NeatConfig, kind: str = "auto") -> KindName:
+    """Returns a kind of network; "auto" is what the config's genomes describe, never "ctrnn"."""
+    check_option("kind", kind, ("auto", *KIND_NAMES))
+    if kind != "auto":
+        return cast(KindName, kind)
     settings: Any = getattr(config, "genome_config", config)
     genes = {a.name for a in getattr(settings.node_gene_type, "_gene_attributes", ())}
     if {"a", "b", "c", "d"} <= genes:
@@ -65,10 +68,9 @@ def compile_genomes(
 
     Neither genomes nor the config change. A GenomeError names the genome's id and the gene.
     """
-    check_option("kind", kind, ("auto", *KIND_NAMES))
     counts = input_and_output_counts(config)
     ids, found = list_genomes(genomes)
-    name = kind_of(config) if kind == "auto" else cast(KindName, kind)
+    name = kind_of(config, kind)
     dynamics = Dynamics.of(name, time_step=time_step, steps=steps)
     if exact or not _has_kernel(name):
         return compile_exact(ids, found, config, dynamics, network_maker(name, config), threads)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal, TypedDict, Unpack
+from typing import Any, TypedDict, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -227,8 +227,7 @@ class BatchEvaluator:
 
     def kind(self, config: NeatConfig) -> KindName:
         """Returns the kind of network that genomes of a config become here."""
-        kind: KindName | Literal["auto"] = self._compiling["kind"]
-        return kind_of(config) if kind == "auto" else kind
+        return kind_of(config, self._compiling["kind"])
 
     def network_settings(self, config: NeatConfig) -> dict[str, object]:
         """Returns what a config of evonet's needs so that its networks are as they are here."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from evonet.definitions.dynamics import KIND_NAMES
-from evonet.errors import OptionError, check_option
+from evonet.errors import OptionError
 from evonet.genes.genome import Genome
 from evonet.genes.population import Population
 from evonet.plugins.neat_python.compiling import kind_of, network_maker
@@ -38,15 +37,13 @@ def export_json(
     """
     from neat.export import export_network_json
 
-    check_option("kind", kind, ("auto", *KIND_NAMES))
+    make = network_maker(kind_of(config, kind), config)
     if isinstance(genome, Genome):
         genome = genome.population
     if isinstance(genome, Population):
         if len(genome) != 1:
             raise OptionError(f"a file holds one network; this population has {len(genome)}.")
         ((_, genome),) = genome.to_neat(config)
-    chosen: Any = kind_of(config) if kind == "auto" else kind
-    network = network_maker(chosen, config)(genome)
     where = None if path is None else os.fspath(path)
-    found: str = export_network_json(network, filepath=where, metadata=metadata)
+    found: str = export_network_json(make(genome), filepath=where, metadata=metadata)
     return found

@@ -35,20 +35,19 @@ class ReporterBridge(Callback):
             self._reporters.add(reporter)
         self._is_heard = bool(self._reporters.reporters)
         self._config = config
-        self._neat: NEAT | None = None
         self._told: dict[int, tuple[float, float]] = {}  # species: fitness, adjusted
         self._begun = False
 
     def on_start(self, run: Run) -> None:
         """Keeps the evolution, which has the genomes."""
         assert isinstance(run.algorithm, NEAT)
-        self._neat = run.algorithm
+        self._neat: NEAT = run.algorithm
         self._begun = False
 
     @contextmanager
     def evaluating(self) -> Iterator[None]:
         """Reports the end of the last generation and the start of this one."""
-        neat = self._state()
+        neat = self._neat
         if self._begun and self._is_heard:
             self._reporters.end_generation(self._config, *self._look(neat))
         self._begun = True
@@ -59,7 +58,7 @@ class ReporterBridge(Callback):
         """Reports the scores of the generation, and which species die out."""
         if not self._is_heard:
             return
-        neat = self._state()
+        neat = self._neat
         population, species = self._look(neat)
         assert neat.state.fitness is not None
         scores = neat.sign * neat.state.fitness
@@ -87,10 +86,6 @@ class ReporterBridge(Callback):
     def report_extinction(self) -> None:
         """Reports that all species died out."""
         self._reporters.complete_extinction()
-
-    def _state(self) -> NEAT:
-        assert self._neat is not None
-        return self._neat
 
     def _look(self, neat: NEAT) -> tuple[dict[int, Any], Any]:
         """Returns the population by id, and its species, in the form of neat-python's."""
