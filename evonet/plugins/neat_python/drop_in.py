@@ -183,6 +183,8 @@ class CompiledNodes(DropIn):
     """A mix-in for networks of weighted sums."""
 
     _step_name: ClassVar[str]  # the engine's method for one sample
+    _engine_evals: Any = None
+    _batch: Any = None
     input_nodes: list[int]
     output_nodes: list[int]
 
@@ -217,8 +219,6 @@ class CompiledNodes(DropIn):
         self._engine = engine
         self._step = getattr(engine, self._step_name, None)
         self._num_inputs = len(inputs)
-        self._engine_evals: Any = None
-        self._batch: Any = None
 
     def _compile(self, inputs: list[int], outputs: list[int], node_evals: Any) -> Any:
         return compile_rows(inputs, outputs, [(*node, 1.0) for node in node_evals])
