@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -180,6 +181,21 @@ def test_examples_that_were_kept_aside_are_scored_at_the_end(
     said = evonet("evolve", "odd.toml", "--generations", 2).out
     assert "accuracy" in said
     assert "held out" in said
+
+
+def test_a_champion_with_memory_is_scored_on_held_out_examples_as_it_evolved(
+    evonet: CommandLine, tmp_path: Path
+) -> None:
+    rows = "".join(f"{i},{i % 2}\n" for i in range(20))
+    (tmp_path / "points.csv").write_text("x,odd\n" + rows)
+    (tmp_path / "odd.toml").write_text(
+        '[task]\nname = "classification"\ndata = "points.csv"\ntest_fraction = 0.25\n'
+        '[network]\nkind = "recurrent"\nsteps = 3\n[genome]\nfeed_forward = false\n'
+        "conn_add_prob = 0.9\nnode_add_prob = 0.5\n"
+    )
+    said = evonet("evolve", "odd.toml", "--generations", 5, "--out", "run").out
+    notes = json.loads((tmp_path / "run" / "champion.json").read_text())["metadata"]
+    assert f"loss {notes['kept aside: loss']:.4g}, accuracy" in said
 
 
 def test_a_task_of_ones_own_is_found_in_the_current_folder(

@@ -22,7 +22,7 @@ from evonet.config import Config, ReproductionTable, StagnationTable
 from evonet.errors import ExtinctionError, FitnessError, OptionError, ShapeError
 from evonet.evolution import NEAT
 from evonet.evolution.neat.reproduction import pick_parents, plan_mating, share_out
-from evonet.evolution.neat.species import Species
+from evonet.evolution.neat.species import ScoreHistory, Species
 from evonet.evolution.neat.stagnation import SCORE_OF_SPECIES, judge_species
 from evonet.numerics.exact_sum import mean
 from evonet.tasks import xor
@@ -634,3 +634,30 @@ def test_an_interrupt_while_breeding_leaves_the_state_unchanged(step: str) -> No
         assert_same_state(evolution, untouched)
     evolution._engine = engine
     assert_same_state(run(evolution, 3), run(untouched, 3))
+
+
+# ---- histories of species -----------------------------------------------------------------------
+
+
+def test_a_history_never_changes_when_it_is_continued() -> None:
+    first = ScoreHistory([1.0, 3.0])
+    longer, other = first.extended(2.0), first.extended(5.0)
+    assert first == [1.0, 3.0]
+    assert longer == [1.0, 3.0, 2.0]
+    assert other == [1.0, 3.0, 5.0]
+    assert longer.extended(7.0) == [1.0, 3.0, 2.0, 7.0]
+    assert (longer[-1], longer[0], longer[1:]) == (2.0, 1.0, [3.0, 2.0])
+    assert (len(first), len(longer)) == (2, 3)
+    assert (first.best, longer.best, other.best, ScoreHistory().best) == (3.0, 3.0, 5.0, -math.inf)
+    with pytest.raises(IndexError):
+        first[2]
+
+
+def test_species_are_judged_once_a_generation_is_told() -> None:
+    evolution = small()
+    evolution.ask()
+    assert evolution.state.verdict is None
+    evolution.tell(np.arange(12))
+    assert evolution.state.verdict is not None
+    evolution.ask()
+    assert evolution.state.verdict is None
