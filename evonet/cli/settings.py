@@ -77,8 +77,6 @@ def find_settings(
             raise
         raise ConfigError(source, [_missing(error.filename, path.parent)]) from error
     scores_genomes = str(config.task.get("name")).startswith("neat:")
-    if scores_genomes:  # the fitness function decides the kind of its networks
-        config = config.replace(task.settings)
     return RunSettings(_as_name(name), source, config, task, scores_genomes)
 
 

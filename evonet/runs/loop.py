@@ -242,7 +242,7 @@ def _fit(config: Config | None, task: Task, algorithm: type[Algorithm] | None) -
                 f"{name}={found} of the task contradicts the config, which says "
                 f"genome.{name} = {wanted}. Leave it out there, and the task decides."
             )
-    changes: dict[str, object] = {}
+    changes = dict(task.settings)
     if algorithm is not None:
         changes["run.algorithm"] = reference_to(algorithm)
     if task.fitness_threshold is not None and config.neat.fitness_threshold is None:

@@ -44,8 +44,8 @@ class Task:
         fitness_threshold: The fitness that solves the task where the config has none; or None.
         input_names: [I] names of the inputs for reports, or empty.
         output_names: [O] names of the outputs for reports, or empty.
-        settings: Settings of a config that the task cannot do without, such as
-            {"network.kind": "recurrent"}.
+        settings: Settings that the task cannot do without, such as {"network.kind": "recurrent"};
+            `evolve` gives them to its config.
         splits: Whether genomes can be scored in parts of the population. A task whose scores
             depend on a genome's neighbours sets it to False and is evaluated whole.
         is_native: Whether evaluation happens in compiled code, not in Python.

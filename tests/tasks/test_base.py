@@ -110,3 +110,13 @@ def test_a_task_without_state_refuses_one(tmp_path: Any) -> None:
     evolve(Counting(), config, generations=3, callbacks=[CheckpointSaver(tmp_path)])
     with pytest.raises(OptionError, match="keeps no state, so count"):
         evolve(Plain(), config, generations=5, resume=tmp_path)  # type: ignore[arg-type]
+
+
+def test_a_run_has_the_settings_that_its_task_needs() -> None:
+    class Remembering(Plain):
+        settings = {"network.kind": "recurrent", "genome.feed_forward": False}  # noqa: RUF012
+
+    config = make_config({"neat.pop_size": 6})
+    result = evolve(Remembering(), config, generations=1)  # type: ignore[arg-type]
+    assert result.algorithm.config.dynamics.kind == "recurrent"
+    assert config.dynamics.kind == "feedforward"

@@ -79,8 +79,6 @@ def evolve(
     neat_config = load_neat_config(config_path)
     fitness_task = FitnessTask(fitness, neat_config)
     config = Config.load(config_path)
-    if fitness_task.settings:
-        config = config.replace(fitness_task.settings)
     bridge = ReporterBridge(reporters, neat_config)
     try:
         result = evolve_natively(
