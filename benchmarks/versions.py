@@ -1,0 +1,143 @@
+"""Times two checkouts of evonet in turns, and prints the median ratio of each workload.
+
+    python -m benchmarks.versions OLD NEW [--pairs 15] [--threads 2] [--only forward]
+
+OLD and NEW are folders with a built evonet/. Each runs in a process of its own; they take turns, so
+that a busy machine slows both. Only names that every version has are used.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+# The shortest time that is measured: a workload is repeated until it takes as long.
+LEAST_SECONDS = 0.15
+
+
+def workloads(threads: int) -> dict[str, Callable[[], Callable[[], object]]]:
+    """What is timed: each entry prepares a call."""
+    import numpy as np
+
+    import evonet
+    from evonet.tasks import xor
+
+    options: dict[str, Any] = {"backend": "cpu", "threads": threads}
+
+    def population(nodes: int, links: int, size: int, dtype: str = "float32") -> evonet.Population:
+        return evonet.Population.random(
+            size, 8, 4, num_nodes=nodes, num_connections=links, seed=1, dtype=dtype
+        )
+
+    def forward(genomes: evonet.Population, samples: int, **kind: Any) -> Callable[[], object]:
+        network = evonet.compile(genomes, **options, **kind)
+        x = np.random.default_rng(0).standard_normal((samples, 8)).astype(genomes.dtype)
+        return lambda: network(x)
+
+    def rollout() -> Callable[[], object]:
+        genomes = evonet.Population.random(1000, 4, 2, num_nodes=8, num_connections=20, seed=2)
+        network = evonet.compile(genomes, **options)
+        return lambda: network.rollout("cartpole", episodes=5, seed=1)
+
+    def generations(size: int) -> Callable[[], object]:
+        changes = {"neat.pop_size": size, "neat.fitness_threshold": 1e9}
+        config = evonet.Config.from_dict({"task": {"name": "xor"}}).replace(changes)
+        return lambda: evonet.evolve(xor(), config, generations=10, seed=3, **options)
+
+    def compiling() -> Callable[[], object]:
+        genomes = population(50, 200, 1000)
+        return lambda: evonet.compile(genomes, **options)
+
+    return {
+        "forward, 50/200, 32 samples": lambda: forward(population(50, 200, 1000), 32),
+        "forward, 200/2000, 256 samples": lambda: forward(population(200, 2000, 100), 256),
+        "forward, one sample": lambda: forward(population(50, 200, 1000), 1),
+        "forward, float64": lambda: forward(population(50, 200, 1000, "float64"), 32),
+        "recurrent step": lambda: forward(population(50, 200, 200), 32, kind="recurrent"),
+        "compile": compiling,
+        "ten generations of 1,000": lambda: generations(1000),
+        "ten generations of 10,000": lambda: generations(10000),
+        "rollout, cartpole": rollout,
+    }
+
+
+def work(threads: int) -> None:
+    """Answers each name on the standard input with the seconds that one call took."""
+    known, calls = workloads(threads), {}
+    for line in sys.stdin:
+        name = line.rstrip("\n")
+        if name not in calls:
+            call, count = known[name](), 1
+            call()
+            while _seconds(call, count) < LEAST_SECONDS:
+                count *= 2
+            calls[name] = call, count
+        call, count = calls[name]
+        print(json.dumps(_seconds(call, count) / count), flush=True)
+
+
+def _seconds(call: Callable[[], object], count: int) -> float:
+    start = time.perf_counter()
+    for _ in range(count):
+        call()
+    return time.perf_counter() - start
+
+
+def _start(folder: Path, threads: int) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, __file__, "--work", "--threads", str(threads)],
+        env={**os.environ, "PYTHONPATH": str(folder.resolve())},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+def _ask(worker: subprocess.Popen[str], name: str) -> float:
+    assert worker.stdin is not None
+    assert worker.stdout is not None
+    worker.stdin.write(name + "\n")
+    worker.stdin.flush()
+    return float(json.loads(worker.stdout.readline()))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Times two checkouts of evonet in turns.")
+    parser.add_argument("folders", nargs="*", type=Path, help="OLD and NEW")
+    parser.add_argument("--pairs", type=int, default=15)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--only", default="", help="a part of the names to time")
+    parser.add_argument("--work", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.work:
+        work(options.threads)
+        return
+    if len(options.folders) != 2:
+        parser.error("two folders are needed, OLD and NEW")
+    workers = [_start(folder, options.threads) for folder in options.folders]
+    print(f"{'workload':32} {'new / old':>9} {'quartiles':>15} {'old, ms':>9}")
+    for name in filter(lambda name: options.only in name, workloads(options.threads)):
+        for worker in workers:
+            _ask(worker, name)
+        ratios, old = [], []
+        for pair in range(options.pairs):
+            times = {i: _ask(workers[i], name) for i in ((0, 1) if pair % 2 == 0 else (1, 0))}
+            ratios.append(times[1] / times[0])
+            old.append(times[0])
+        low, middle, high = statistics.quantiles(ratios, n=4)
+        milliseconds = 1e3 * statistics.median(old)
+        print(f"{name:32} {middle:9.3f} {low:7.3f} {high:7.3f} {milliseconds:9.3f}", flush=True)
+    for worker in workers:
+        worker.communicate()
+
+
+if __name__ == "__main__":
+    main()
