@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
+from contextlib import suppress
 from typing import Final
 
 from evonet.errors import OptionError
@@ -43,5 +44,6 @@ def reference_to(algorithm: type[Algorithm]) -> str:
             return name
     module = algorithm.__module__
     if module == "__main__":  # a script, which later goes by its file
-        module = os.path.abspath(inspect.getfile(algorithm))
+        with suppress(OSError, TypeError):  # a notebook has none, and its classes end with it
+            module = os.path.abspath(inspect.getfile(algorithm))
     return f"{module}:{algorithm.__qualname__}"

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import signal
+import sys
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -88,6 +90,16 @@ def test_an_algorithm_goes_by_where_it_is_defined() -> None:
     assert find_algorithm("neat") is evonet.NEAT
     assert reference_to(evonet.NEAT) == "neat"
     assert find_algorithm(reference_to(evonet.NEAT)) is evonet.NEAT
+
+
+def test_an_algorithm_of_a_notebook_is_found_as_long_as_the_notebook_runs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    notebook = ModuleType("__main__")  # without a file
+    monkeypatch.setitem(sys.modules, "__main__", notebook)
+    exec("import evonet\nclass Mine(evonet.NEAT): pass", notebook.__dict__)
+    assert reference_to(notebook.Mine) == "__main__:Mine"
+    assert find_algorithm("__main__:Mine") is notebook.Mine
     with pytest.raises(OptionError, match="not a class that derives from Algorithm"):
         find_algorithm("json:dumps")
     with pytest.raises(OptionError, match="not an algorithm"):
