@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import csv
-import zipfile
+import io
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from evonet.config.rules import Flag, Real, Whole
 from evonet.errors import FileFormatError, OptionError, ShapeError
+from evonet.files.npz import read_npz
+from evonet.files.regular import open_regular
 from evonet.messages import counted, did_you_mean, show
 from evonet.numerics.philox import Purpose, philox
 from evonet.tasks.options import read_option
+
+# Classes times samples; a gigabyte of targets.
+MOST_CELLS: Final = 1 << 27
 
 
 @dataclass(frozen=True)
@@ -68,8 +73,13 @@ class Examples:
             kinds, number = np.unique(answers, return_inverse=True)
             if len(kinds) == 1:
                 raise ShapeError(f"y must hold at least two classes, found only {kinds[0]!s}.")
+            if len(kinds) * len(answers) > MOST_CELLS:
+                raise ShapeError(
+                    f"y holds {len(kinds):,} different classes in {len(answers):,} samples. Are "
+                    "they numbers to predict?"
+                )
             names = tuple(str(kind) for kind in kinds)
-            answers = np.eye(len(kinds))[number]
+            answers = (number.reshape(-1, 1) == np.arange(len(kinds))).astype(np.float64)
         elif answers.ndim == 1:
             answers = answers[:, None]
         if samples.ndim != 2 or answers.ndim != 2 or len(samples) != len(answers):
@@ -147,26 +157,15 @@ def split_examples(
 
 
 def _read_npz(path: Path, classes: bool) -> Examples:
-    try:
-        # Opened here, because NumPy leaves a damaged file open.
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-            missing = {"x", "y"} - set(arrays)
-            if missing:
-                raise FileFormatError(f"{path}: the array {sorted(missing)[0]} is missing.")
-            x, y = arrays["x"], arrays["y"]
-    except (ValueError, EOFError, zipfile.BadZipFile) as error:
-        if isinstance(error, FileFormatError):
-            raise
-        raise FileFormatError(
-            f"{path}: this is not an NPZ file of plain arrays: {error}"
-        ) from error
+    x, y = read_npz(path, ("x", "y"))
     return _examples_of(path, x, y, classes)
 
 
 def _read_csv(path: Path, targets: Any, classes: bool) -> Examples:
     try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            rows = [row for row in csv.reader(file, strict=True) if row]
+        with open_regular(path) as file:
+            text = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
+            rows = [row for row in csv.reader(text, strict=True) if row]
     except (csv.Error, UnicodeDecodeError) as error:
         raise FileFormatError(f"{path}: this is not a CSV file: {error}") from error
     if len(rows) < 2:
@@ -242,5 +241,12 @@ def _numbers(name: str, values: npt.ArrayLike) -> npt.NDArray[np.float64]:
         place = ", ".join(map(str, bad[0]))
         raise ShapeError(
             f"{name} must hold finite numbers only, found {name}[{place}] = {found[tuple(bad[0])]}."
+        )
+    large = np.argwhere(np.abs(found) > np.finfo(np.float32).max)
+    if len(large) > 0:
+        place = ", ".join(map(str, large[0]))
+        raise ShapeError(
+            f"{name}[{place}] = {found[tuple(large[0])]} is beyond the range of float32. "
+            "Scale the numbers down."
         )
     return found.astype(np.float64)
