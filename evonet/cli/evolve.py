@@ -6,7 +6,14 @@ from pathlib import Path
 
 import click
 
-from evonet.cli.options import generations, profile, quiet, where_to_run
+from evonet.cli.options import (
+    generations,
+    on_bad_fitness,
+    profile,
+    quiet,
+    set_options,
+    where_to_run,
+)
 
 
 @click.command()
@@ -22,6 +29,8 @@ from evonet.cli.options import generations, profile, quiet, where_to_run
     "--seed", type=int, help="The seed of all random numbers; equal seeds give equal runs."
 )
 @where_to_run
+@on_bad_fitness
+@set_options
 @click.option("--episodes", type=int, help="Episodes per genome, for tasks that have them.")
 @click.option(
     "--out",
@@ -38,6 +47,8 @@ def command(
     seed: int | None,
     backend: str | None,
     threads: int | None,
+    on_bad_fitness: str | None,
+    assignments: tuple[str, ...],
     episodes: int | None,
     out: Path | None,
     profile: bool,
@@ -55,24 +66,25 @@ def command(
     The run folder holds config.toml, metrics.jsonl, checkpoints/, champion.json and report.html.
     Ctrl-C saves; `evonet resume` continues.
     """
-    from evonet.cli.settings import find_settings
+    from evonet.cli.settings import find_settings, gather
     from evonet.cli.watch import Watch
     from evonet.evolution.hooks import Result
     from evonet.runs import RunFolder, start_run
     from evonet.runs.folder import next_folder
 
-    settings = find_settings(
-        task_or_config,
+    changes = gather(
         {
             "neat.pop_size": population,
             "run.generations": generations,
             "run.seed": seed,
             "run.backend": backend,
             "run.threads": threads,
+            "run.on_bad_fitness": on_bad_fitness,
             "task.episodes": episodes,
         },
-        config,
+        assignments,
     )
+    settings = find_settings(task_or_config, changes, config)
     home = next_folder(Path("runs"), settings.name) if out is None else RunFolder(out)
     watch = Watch(home, settings.name, quiet, profile, progress=not settings.scores_genomes)
     if settings.scores_genomes and not quiet:

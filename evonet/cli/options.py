@@ -19,6 +19,19 @@ quiet = click.option(
     "--quiet", "-q", is_flag=True, help="Print nothing unless something goes wrong."
 )
 
+set_options = click.option(
+    "--set",
+    "assignments",
+    multiple=True,
+    metavar="TABLE.KEY=VALUE",
+    help="Change any setting, such as genome.weight_mutate_rate=0.05; may be repeated.",
+)
+on_bad_fitness = click.option(
+    "--on-bad-fitness",
+    type=click.Choice(("error", "worst")),
+    help="What to do about a fitness that is not a finite number.",
+)
+
 
 def where_to_run(command: Decorated) -> Decorated:
     """Adds --backend and --threads."""

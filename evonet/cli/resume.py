@@ -6,13 +6,22 @@ from pathlib import Path
 
 import click
 
-from evonet.cli.options import generations, profile, quiet, where_to_run
+from evonet.cli.options import (
+    generations,
+    on_bad_fitness,
+    profile,
+    quiet,
+    set_options,
+    where_to_run,
+)
 
 
 @click.command()
 @click.argument("run", type=click.Path(path_type=Path))
 @generations
 @where_to_run
+@on_bad_fitness
+@set_options
 @click.option("--fork", is_flag=True, help="Resume although config.toml has changed.")
 @profile
 @quiet
@@ -21,6 +30,8 @@ def command(
     generations: int | None,
     backend: str | None,
     threads: int | None,
+    on_bad_fitness: str | None,
+    assignments: tuple[str, ...],
     fork: bool,
     profile: bool,
     quiet: bool,
@@ -31,7 +42,7 @@ def command(
     from RUN/config.toml. Those in [run] may change freely; any other change affects what evolves
     from here on, and needs --fork.
     """
-    from evonet.cli.settings import change
+    from evonet.cli.settings import change, gather
     from evonet.cli.watch import Watch
     from evonet.config import Config
     from evonet.errors import CheckpointError
@@ -44,8 +55,9 @@ def command(
         "run.generations": generations,
         "run.backend": backend,
         "run.threads": threads,
+        "run.on_bad_fitness": on_bad_fitness,
     }
-    given: dict[str, object] = {k: v for k, v in changes.items() if v is not None}
+    given = gather(changes, assignments)
     config = change(Config.load(home.config), given, str(home.config))
     task = task_from_config(config, str(home.config))
     watch = Watch(home, run.resolve().name, quiet, profile)

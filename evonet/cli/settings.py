@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+import tomllib
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from evonet.config import Config
+from evonet.config.config import TABLES
 from evonet.errors import ConfigError, ConfigFault, RunFolderError
 from evonet.installation import resource_folder
 from evonet.runs import RunFolder
@@ -23,6 +25,7 @@ OPTIONS = {
     "run.seed": "--seed",
     "run.backend": "--backend",
     "run.threads": "--threads",
+    "run.on_bad_fitness": "--on-bad-fitness",
     "task.episodes": "--episodes",
 }
 
@@ -37,6 +40,39 @@ class RunSettings(NamedTuple):
     scores_genomes: bool = False  # whether the task is a fitness function for neat-python
 
 
+def gather(options: Mapping[str, object], assignments: Sequence[str]) -> dict[str, object]:
+    """Joins what options and --set change, by the names of settings.
+
+    Args:
+        options: Values of the settings in OPTIONS; None for those that were not typed.
+        assignments: Texts like "genome.weight_mutate_rate=0.05". A value that is not TOML is text.
+
+    Raises:
+        ConfigError: A text is not such an assignment, or a setting is given twice; lists all.
+    """
+    given = {key: value for key, value in options.items() if value is not None}
+    faults = []
+    for text in assignments:
+        key, sign, value = (part.strip() for part in text.partition("="))
+        if not sign or not key.partition(".")[2]:
+            message = f"--set {text} must be TABLE.KEY=VALUE, such as neat.pop_size=300."
+            faults.append(ConfigFault(key, message))
+        elif key in given:
+            faults.append(ConfigFault(key, f"--set: {key} is given twice."))
+        else:
+            given[key] = _read_value(value)
+    if faults:
+        raise ConfigError("command line", faults)
+    return given
+
+
+def _read_value(text: str) -> object:
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except (tomllib.TOMLDecodeError, RecursionError, ValueError):
+        return text  # words need no quotes here
+
+
 def find_settings(
     what: str, changes: Mapping[str, object], config_path: Path | None = None
 ) -> RunSettings:
@@ -44,7 +80,7 @@ def find_settings(
 
     Args:
         what: A config file, or the name of a task, with or without a config in configs/.
-        changes: New values for the settings in OPTIONS; None leaves one as it is.
+        changes: New values for settings, by their names.
         config_path: The config file, if `what` is a task.
     """
     path = Path(what)
@@ -66,12 +102,11 @@ def find_settings(
         find_task(what)
         name, source = what, "command line"
         config = Config.from_dict({"task": {"name": what}})
-    given = {key: value for key, value in changes.items() if value is not None}
-    config = change(config, found | given, source)
+    config = change(config, {**found, **changes}, source)
     try:
         task = task_from_config(config, source)
     except ConfigError as error:
-        raise _blaming_options(error, given) from error
+        raise _blaming_options(error, changes) from error
     except FileNotFoundError as error:
         if error.filename is None:
             raise
@@ -120,14 +155,17 @@ def change(config: Config, given: Mapping[str, object], source: str) -> Config:
 
 def _blaming_options(error: ConfigError, given: Mapping[str, object]) -> ConfigError:
     """Names the options of the command line that have faults."""
-    typed = OPTIONS.keys() & given
+    typed = {key: OPTIONS.get(key, "--set") for key in given}
+    typed |= {
+        key.partition(".")[0]: "--set" for key in given if key.partition(".")[0] not in TABLES
+    }
     if not any(fault.key in typed for fault in error.faults):
         return error
     source = "command line" if all(f.key in typed for f in error.faults) else error.source
     return ConfigError(
         source,
         [
-            fault._replace(message=f"{OPTIONS[fault.key]}: {fault.message}")
+            fault._replace(message=f"{typed[fault.key]}: {fault.message}")
             if fault.key in typed
             else fault
             for fault in error.faults

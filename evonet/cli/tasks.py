@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import textwrap
+
 import click
 
 
 @click.command()
 @click.argument("name", required=False)
 def command(name: str | None) -> None:
-    """List all tasks, or the options of the task NAME.
+    """List all tasks, or what the options of the task NAME mean.
 
-    The [task] table of a config sets the options of its task.
+    The [task] table of a config sets the options of its task, and so does
+    `evonet evolve NAME --set task.OPTION=VALUE`.
     """
     from evonet.installation import resource_folder
     from evonet.messages import show
@@ -28,11 +31,14 @@ def command(name: str | None) -> None:
         return
     entry = find_task(name)
     click.echo(f"{entry.name}: {entry.summary}")
-    defaults = entry.defaults
+    defaults, meanings = entry.defaults, entry.meanings
     for option in entry.options:
         default = defaults.get(option)
         note = "optional" if default is None else f"default {show(default)}"
         click.echo(f"  {option:14} {'required' if option in entry.required else note}")
+        meaning = meanings.get(option, "").replace("None", "leaving it out")
+        for line in textwrap.wrap(meaning, 80):
+            click.echo(f"  {'':14}   {line}")
     for setting, value in entry.settings.items():
         click.echo(f"Its configs have {setting} = {show(value)} unless they set it.")
     if (resource_folder("configs") / f"{name}.toml").is_file():

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-import re
 import textwrap
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -16,6 +15,7 @@ from typing import Final
 
 from evonet.config import Config
 from evonet.config.config import TABLES
+from evonet.config.docstrings import read_section
 from evonet.config.schema import Schema
 from evonet.config.toml import write
 from evonet.installation import resource_folder
@@ -65,8 +65,9 @@ def _shipped(name: str) -> dict[str, dict[str, object]]:
 
 def _task_table(task: RegisteredTask, own: dict[str, dict[str, object]]) -> str:
     lines = ["[task]", _entry("name", task.name)]
-    given, defaults = own.get("task", {}), task.defaults
+    given, defaults, meanings = own.get("task", {}), task.defaults, task.meanings
     for name in task.options:
+        lines += _comment(meanings.get(name, "").replace("None", "leaving it out"))
         if name in given:
             lines.append(_entry(name, given[name]))
         elif name in task.required:
@@ -131,7 +132,5 @@ def _meanings(schema: type[Schema]) -> dict[str, str]:
     """Returns the Attributes sections of a schema and its bases, by name."""
     meanings: dict[str, str] = {}
     for base in reversed(schema.__mro__):
-        text = inspect.cleandoc(base.__doc__ or "").partition("Attributes:\n")[2]
-        found = re.findall(r"^    (\w+): (.*(?:\n        .*)*)", text, re.MULTILINE)
-        meanings |= {name: re.sub(r"\s+", " ", meaning) for name, meaning in found}
+        meanings |= read_section(base, "Attributes")
     return meanings

@@ -97,7 +97,8 @@ class Watch:
     def _is_over(self, result: Result) -> bool:
         """Whether a run would have ended here even if nobody had interrupted it."""
         assert self._start.run is not None
-        return result.solved or result.generation + 1 >= self._start.run.generations
+        ended = result.solved or result.algorithm.stalled
+        return ended or result.generation + 1 >= self._start.run.generations
 
     @property
     def _resume_command(self) -> str:
@@ -139,7 +140,10 @@ class Watch:
             f"{line}: best fitness {best.fitness:g}{goal}, "
             f"{counted(result.evaluations, 'evaluation')}, {result.seconds:.1f} s"
         )
-        if not result.solved and threshold is not None:
+        if result.algorithm.stalled and not result.solved:
+            age = counted(result.generation - best.generation, "generation")
+            click.echo(f"  stopped   no better genome in {age} (run.patience)")
+        elif not result.solved and threshold is not None:
             more = 2 * max(1, config.run.generations)
             click.echo(f"  resume    {self._resume_command} --generations {more}")
         self._print_held_out_scores(best.genome, config.dynamics)

@@ -43,6 +43,8 @@ class Evaluation:
         fitness: [P] one number per genome.
         measures: [P, D] what genomes do, for algorithms that keep many kinds of them.
         objectives: [P, M] several things to improve at once.
+        validation: [P] fitness on something that selects no parents. Where it is given, it decides
+            whether the fittest genome of a generation is better than the best one so far.
         population: [P] genomes whose genes learning has changed; None where none were.
         info: Anything else that a task reports, for callbacks.
     """
@@ -50,6 +52,7 @@ class Evaluation:
     fitness: npt.NDArray[Any]
     measures: npt.NDArray[Any] | None = None
     objectives: npt.NDArray[Any] | None = None
+    validation: npt.NDArray[Any] | None = None
     population: Population | None = None
     info: Mapping[str, object] = field(default_factory=dict)
 
@@ -71,12 +74,8 @@ class Evaluation:
         Raises:
             FitnessError: An array has another shape, or does not hold numbers.
         """
-        fitness = _numbers("fitness", self.fitness)
-        if fitness.shape != (size,):
-            raise FitnessError(
-                f"fitness must have shape [{size}], one number per genome, "
-                f"found {list(fitness.shape)}."
-            )
+        fitness = _column("fitness", self.fitness, size)
+        assert fitness is not None
         if self.population is not None and len(self.population) != size:
             raise FitnessError(
                 f"population must have {size} genomes, as many as were evaluated, "
@@ -86,6 +85,7 @@ class Evaluation:
             fitness,
             _rows("measures", self.measures, size),
             _rows("objectives", self.objectives, size),
+            _column("validation", self.validation, size),
             self.population,
             self.info,
         )
@@ -96,6 +96,17 @@ def _numbers(name: str, found: Any) -> npt.NDArray[np.float64]:
         return np.array(found, np.float64)
     except (TypeError, ValueError) as error:
         raise FitnessError(f"{name} must be an array of numbers: {error}.") from error
+
+
+def _column(name: str, found: Any, size: int) -> npt.NDArray[np.float64] | None:
+    if found is None and name != "fitness":
+        return None
+    column = _numbers(name, found)
+    if column.shape != (size,):
+        raise FitnessError(
+            f"{name} must have shape [{size}], one number per genome, found {list(column.shape)}."
+        )
+    return column
 
 
 def _rows(name: str, found: Any, size: int) -> npt.NDArray[np.float64] | None:

@@ -34,7 +34,7 @@ def check_fitness(
     if not bad.any():
         return fitness
     if on_bad_fitness == "error" or bad.all():
-        advice = 'on_bad_fitness="worst" counts them as the worst of their generation'
+        advice = 'run.on_bad_fitness = "worst" counts them as the worst of their generation'
         if on_bad_fitness == "worst":
             advice = "there is no worst one among the others to count them as"
         first = int(np.argmax(bad))

@@ -12,13 +12,15 @@ reports then work for it as they do for NEAT.
 
 from __future__ import annotations
 
+import math
 import os
+import sys
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Final, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -35,6 +37,9 @@ from evonet.genes.first_generation import plan_first_generation
 from evonet.genes.population import Population
 from evonet.genes.rules import check_time_constants, genome_rules
 from evonet.numerics.exact_sum import mean
+
+# Beats every other number where lower is better, and loses to every other one elsewhere.
+LARGEST: Final = sys.float_info.max
 
 Positions = npt.NDArray[np.int64]
 
@@ -85,7 +90,7 @@ class Algorithm(ABC):
         dtype: npt.DTypeLike = np.float32,
         backend: str | None = None,
         threads: int | None = None,
-        on_bad_fitness: OnBadFitness = "error",
+        on_bad_fitness: OnBadFitness | None = None,
         state: State | None = None,
     ) -> None:
         """Makes the first generation, unless a state is given to continue from.
@@ -99,7 +104,7 @@ class Algorithm(ABC):
             backend: Wins over the config's; "reference" breeds readably and slowly.
             threads: Wins over the config's; 0 for all available.
             on_bad_fitness: What `tell` does about NaN: "error", or "worst" to count it as the
-                worst fitness of the generation.
+                worst fitness of the generation. Wins over the config's.
             state: Where to continue.
 
         Raises:
@@ -107,7 +112,6 @@ class Algorithm(ABC):
                 or another argument is out of range.
             ShapeError: The type is neither float32 nor float64.
         """
-        check_option("on_bad_fitness", on_bad_fitness, ("error", "worst"))
         self.config = config
         self.seed = check_seed(config.run.seed if seed is None else seed)
         self.backend = config.run.backend if backend is None else backend
@@ -115,7 +119,10 @@ class Algorithm(ABC):
         self.threads = config.run.threads if threads is None else threads
         self.num_inputs = _pins("num_inputs", config.genome.num_inputs, num_inputs, 0)
         self.num_outputs = _pins("num_outputs", config.genome.num_outputs, num_outputs, 1)
-        self.on_bad_fitness = on_bad_fitness
+        self.on_bad_fitness: OnBadFitness = config.run.on_bad_fitness
+        if on_bad_fitness is not None:
+            check_option("on_bad_fitness", on_bad_fitness, ("error", "worst"))
+            self.on_bad_fitness = on_bad_fitness
         self.dtype = real_type(dtype)
         check_time_constants(config, self.dtype)
         self.sign = -1.0 if config.neat.fitness_criterion == "min" else 1.0
@@ -151,6 +158,12 @@ class Algorithm(ABC):
             return self.sign * mean(fitness) >= self.sign * limit
         return float((self.sign * fitness).max()) >= self.sign * limit
 
+    @property
+    def stalled(self) -> bool:
+        """Whether the best genome is as old as the config's run.patience allows."""
+        patience, best = self.config.run.patience, self.state.best
+        return patience > 0 and best is not None and self.generation - best.generation >= patience
+
     def ask(self) -> Population:
         """Returns the generation to evaluate next; bred now if the last one was told.
 
@@ -177,18 +190,29 @@ class Algorithm(ABC):
         fitness = check_fitness(scores.fitness, state.ids, self.sign, self.on_bad_fitness)
         population = state.population if scores.population is None else scores.population
         best, top = state.best, int(np.argmax(self.sign * fitness))
-        if best is None or self.sign * fitness[top] > self.sign * best.fitness:
+        validation = None if scores.validation is None else float(scores.validation[top])
+        if validation is not None and not math.isfinite(validation):
+            validation = -self.sign * LARGEST  # checkpoints hold finite numbers
+        if best is None or self._is_better(float(fitness[top]), validation, best):
             best = Best(
                 genome=population[[top]],
                 fitness=float(fitness[top]),
                 generation=state.generation,
                 id=int(state.ids[top]),
+                validation=validation,
             )
-        told = replace(state, population=population, fitness=fitness, best=best)
+        told = replace(
+            state, population=population, fitness=fitness, best=best, validation=validation
+        )
         if fitness is not scores.fitness:
             scores = replace(scores, fitness=fitness)
         # One assignment, so that an interrupt leaves the generation either told or not.
         self.state = self.told_state(told, scores)
+
+    def _is_better(self, fitness: float, validation: float | None, best: Best) -> bool:
+        if validation is None or best.validation is None:
+            return self.sign * fitness > self.sign * best.fitness
+        return self.sign * validation > self.sign * best.validation
 
     def describe(self) -> Description:
         """Describes what this algorithm alone knows about the generation that was told."""
@@ -353,6 +377,7 @@ class Algorithm(ABC):
             "next_node_key": node_key,
             "next_innovation": innovation,
             "fitness": None,
+            "validation": None,
         }
 
 

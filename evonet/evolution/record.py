@@ -50,7 +50,7 @@ class GenerationRecord:
         min: The lowest fitness.
         max: The highest fitness.
         std: Standard deviation of its fitness.
-        best_so_far: The best fitness of the run.
+        best_so_far: The fitness of the best genome of the run.
         best_generation: The generation that found it.
         solved: Whether the config's threshold is reached.
         size: How many genomes there are, P.
@@ -59,7 +59,8 @@ class GenerationRecord:
         best_nodes: Nodes of the generation's best genome.
         best_connections: Enabled connections of that genome.
         evaluations: Genomes evaluated so far.
-        details: What only this algorithm reports, by name; NEAT's "species" and "threshold".
+        details: What only this algorithm or this task reports, by name; NEAT's "species" and
+            "threshold", and "validation" where the fittest genome was scored on a validation part.
         summary: A few words about them for a progress bar, or "".
         seconds: How long the phases took.
     """
@@ -126,6 +127,9 @@ def describe_generation(
     connections = np.diff(np.cumsum(np.append(0, population.enabled))[population.conn_start])
     mean, std = mean_and_deviation(fitness)
     description = algorithm.describe()
+    details = description.fields
+    if state.validation is not None:
+        details = {**details, "validation": state.validation}
     return GenerationRecord(
         generation=state.generation,
         best=float(fitness[top]),
@@ -142,7 +146,7 @@ def describe_generation(
         best_nodes=int(nodes[top]),
         best_connections=int(connections[top]),
         evaluations=evaluations,
-        details=description.fields,
+        details=details,
         summary=description.summary,
         seconds=seconds,
     )

@@ -19,12 +19,14 @@ class Best:
         fitness: What it scored.
         generation: The generation that found it.
         id: Its number.
+        validation: Its score on what selects no parents, for tasks that have such a score.
     """
 
     genome: Population
     fitness: float
     generation: int
     id: int
+    validation: float | None = None
 
 
 @dataclass(kw_only=True)
@@ -40,6 +42,8 @@ class State:
         next_innovation: The next connection's number.
         fitness: [P] of the current generation once it was told.
         best: The best genome so far.
+        validation: The score of this generation's fittest genome on what selects no parents, once
+            it was told and if the task has such a score; checkpoints do without.
     """
 
     population: Population
@@ -50,3 +54,4 @@ class State:
     next_innovation: int
     fitness: npt.NDArray[np.float64] | None = None
     best: Best | None = None
+    validation: float | None = None

@@ -5,6 +5,7 @@ metrics.jsonl       a line per generation
 improvements.jsonl  a line per new best genome, with its genes
 checkpoints/        the last few states, to resume from
 champion.json       the best genome
+results.json        what it answers to the task's examples, if there are any
 report.html         all of that to look at
 
 start_run("runs/first", task, config)      # evolves, and keeps all of the above

@@ -19,6 +19,7 @@ FILES: Final = (
     "improvements.jsonl",
     "checkpoints",
     "champion.json",
+    "results.json",
     "report.html",
 )
 LOCK: Final = ".lock"
@@ -59,6 +60,11 @@ class RunFolder:
     def champion(self) -> Path:
         """The best genome."""
         return self.path / "champion.json"
+
+    @property
+    def results(self) -> Path:
+        """What the best genome answers to examples, for tasks that have some."""
+        return self.path / "results.json"
 
     @property
     def report(self) -> Path:

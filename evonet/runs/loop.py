@@ -44,7 +44,10 @@ def evolve(
     algorithm: type[Algorithm] | None = None,
     evaluator: Evaluator | None = None,
 ) -> Result:
-    """Evolves until the task is solved, or all generations are done, or a callback ends the run.
+    """Evolves until the task is solved, or progress stalls, or all generations are done.
+
+    Progress stalls when the best genome is run.patience generations old, if the config sets that;
+    a callback can also end the run.
 
     A run that was interrupted anywhere and resumed ends with the bits of one that was not.
 
@@ -62,7 +65,7 @@ def evolve(
         dtype: Type of the genes; None for float32, or the checkpoint's.
         backend: Wins over the config's.
         threads: Wins over the config's.
-        on_bad_fitness: What to do about NaN; None for "error", or what the run did before.
+        on_bad_fitness: What to do about NaN; None for the config's, or what the run did before.
         algorithm: What evolves; None for the one that the config's run.algorithm names.
         evaluator: Where genomes are scored; None for this process.
 
@@ -99,7 +102,7 @@ def evolve(
             num_inputs=task.num_inputs,
             num_outputs=task.num_outputs,
             dtype=real_type("float32" if dtype is None else dtype),
-            on_bad_fitness=on_bad_fitness or "error",
+            on_bad_fitness=on_bad_fitness,
             **options,
         )
     limit = evolution.config.run.generations if generations is None else generations
@@ -147,7 +150,7 @@ class _Loop:
             stopped = False
             while (
                 not stopped
-                and not algorithm.solved
+                and not (algorithm.solved or algorithm.stalled)
                 and algorithm.generations_done < self._run.generations
             ):
                 record = self._run_generation()

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import time
+from pathlib import Path
 
 from evonet.evolution.hooks import Callback, Result, Run
 from evonet.evolution.record import GenerationRecord
 from evonet.evolution.state import Best
 from evonet.files.atomic import open_atomic
+from evonet.network import compile_with
 from evonet.runs.champion import save_champion
 from evonet.runs.champion_notes import note_champion
 
@@ -32,7 +35,7 @@ class ConfigWriter(Callback):
 
 
 class ChampionWriter(Callback):
-    """Writes the best genome now and then, and at the end."""
+    """Writes the best genome now and then, and at the end; and results.json, what it answers."""
 
     def __init__(self, path: str | os.PathLike[str], seconds: float = 0.0) -> None:
         """Writes nothing yet.
@@ -64,6 +67,12 @@ class ChampionWriter(Callback):
         if best is None or best is self._written:
             return
         config = algorithm.config
-        notes = note_champion(self._run.task, config.task.get("name"), best.genome, config.dynamics)
+        task, name = self._run.task, config.task.get("name")
+        notes = note_champion(task, name, best.genome, config.dynamics)
         save_champion(self._path, best, config, seed=algorithm.seed, metadata=notes)
+        results = task.results(compile_with(best.genome, config.dynamics))
+        if results is not None:
+            document = {"task": name, "generation": best.generation, "id": best.id, **results}
+            with open_atomic(Path(self._path).with_name("results.json")) as file:
+                file.write(json.dumps(document).encode() + b"\n")
         self._written, self._time = best, time.monotonic()

@@ -26,6 +26,7 @@ OFFERS: Final = (
     "is_native",
     "num_held_out",
     "held_out_scores",
+    "results",
     "examples",
     "returns",
     "score",
@@ -107,6 +108,17 @@ class Task:
             [P] scores by name, such as "loss" and "accuracy"; none if nothing is held out.
         """
         return {}
+
+    def results(self, network: Network) -> Mapping[str, Any] | None:
+        """Describes what one network answers, for results.json and reports; or None.
+
+        Args:
+            network: One compiled network.
+
+        Returns:
+            What JSON can hold; `evonet.tasks.results` documents the results of examples.
+        """
+        return None
 
     def examples(self) -> Examples | None:
         """Returns the examples that networks can learn from, or None."""

@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any
 
 from evonet.config import Config
+from evonet.config.docstrings import read_arguments
 from evonet.config.schema import settings as all_settings
 from evonet.config.task_defaults import TASK_DEFAULTS
 from evonet.definitions.controls import CONTROLS
@@ -65,6 +66,12 @@ class RegisteredTask:
             name: getattr(made, attributes.get(name, name), None) if default is None else default
             for name, default in stated.items()
         }
+
+    @property
+    def meanings(self) -> dict[str, str]:
+        """What each option means, as far as it is documented."""
+        found = read_arguments(self.make)
+        return {option: found[option] for option in self.options if option in found}
 
     @property
     def settings(self) -> Mapping[str, object]:

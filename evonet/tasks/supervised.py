@@ -10,9 +10,11 @@ import numpy.typing as npt
 
 from evonet.config.rules import Maybe, Real, Whole
 from evonet.errors import OptionError, ShapeError, check_option
+from evonet.evaluation import Evaluation, Round
 from evonet.tasks.base import Task
 from evonet.tasks.examples import Examples, read_examples, split_examples
 from evonet.tasks.options import FilePath, read_option
+from evonet.tasks.results import describe_results
 
 if TYPE_CHECKING:
     from evonet.network import Network
@@ -33,6 +35,7 @@ class Supervised(Task):
         loss: "squared", or "cross_entropy" of the softmax of the outputs.
         mean: Whether the loss is per sample.
         test: Held-out examples, on which no fitness depends, or None.
+        validation: Examples that decide which genome is the best so far, and no fitness; or None.
     """
 
     is_native = True
@@ -47,6 +50,7 @@ class Supervised(Task):
         mean: bool = False,
         solved: float | None = None,
         test: Examples | None = None,
+        validation: Examples | None = None,
         input_names: Sequence[str] = (),
         output_names: Sequence[str] = (),
     ) -> None:
@@ -73,6 +77,7 @@ class Supervised(Task):
         self.num_outputs = self.y.shape[1]
         self.fitness_threshold = read_option("solved", solved, Maybe(Real()))
         self.test = test
+        self.validation = validation
         self.num_held_out = 0 if test is None else len(test.x)
         self.input_names = tuple(input_names)
         self.output_names = tuple(output_names)
@@ -82,26 +87,58 @@ class Supervised(Task):
         loss = network.loss(self.x, self.y, self.loss)
         return self.best - (loss / len(self.x) if self.mean else loss)
 
-    def test_scores(self, network: Network) -> dict[str, npt.NDArray[np.float64]]:
-        """Scores every genome on the held-out examples.
+    def score(self, round: Round) -> Evaluation:
+        """Scores a round, on the validation part too if there is one."""
+        fitness = self.evaluate(round.network, round.seed)
+        if self.validation is None:
+            return Evaluation(fitness)
+        x, y = self.validation.x, self.validation.y
+        validation = -round.network.loss(x, y, self.loss) / len(x)
+        return Evaluation(fitness, validation=validation)
+
+    def parts(self) -> dict[str, Examples]:
+        """Returns all examples by what they are for: "train", "validation" and "held out"."""
+        found = {"train": self.examples(), "validation": self.validation, "held out": self.test}
+        return {name: part for name, part in found.items() if part is not None}
+
+    def scores(self, network: Network, examples: Examples) -> dict[str, npt.NDArray[np.float64]]:
+        """Scores every genome on some examples.
 
         Returns:
-            "loss", the mean over samples, and for classes "accuracy", each [P].
+            "loss", the mean over samples, and "accuracy" for classes or "r2" for numbers, each [P].
+        """
+        x, y = examples.x, examples.y
+        loss = network.loss(x, y, self.loss)
+        scores = {"loss": loss / len(x)}
+        if self.loss == "cross_entropy":
+            scores["accuracy"] = 1 - network.loss(x, y, "misses") / len(x)
+        else:
+            spread = float(((y - y.mean(axis=0)) ** 2).sum())
+            if spread > 0:
+                scores["r2"] = 1 - loss / spread
+        return scores
+
+    def test_scores(self, network: Network) -> dict[str, npt.NDArray[np.float64]]:
+        """Scores every genome on the held-out examples, as `scores` does.
 
         Raises:
             OptionError: There are no held-out examples.
         """
         if self.test is None:
             raise OptionError("there are no held-out examples. Give the task a test_fraction.")
-        x, y = self.test.x, self.test.y
-        scores = {"loss": network.loss(x, y, self.loss) / len(x)}
-        if self.loss == "cross_entropy":
-            scores["accuracy"] = 1 - network.loss(x, y, "misses") / len(x)
-        return scores
+        return self.scores(network, self.test)
 
     def held_out_scores(self, network: Network) -> dict[str, npt.NDArray[np.float64]]:
         """Returns `test_scores`, or nothing if no examples are held out."""
         return {} if self.test is None else self.test_scores(network)
+
+    def results(self, network: Network) -> dict[str, Any]:
+        """Lets one network answer all examples; see `evonet.tasks.results`."""
+        return describe_results(self, network)
+
+    def in_units(self, y: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """Turns targets or outputs [B, O] into the units of the data."""
+        return y
 
     def examples(self) -> Examples:
         """Returns the examples that fitness is made of."""
@@ -174,8 +211,18 @@ def classification(
 ) -> Supervised:
     """Predicts classes; fitness is minus the mean cross-entropy of the outputs' softmax.
 
-    The options are those of `regression`, but `targets` is the one column that holds the class.
     Classes are text or numbers; networks have an output for each, in sorted order.
+
+    Args:
+        data: Path of a CSV file with a header, or of an NPZ file with x and y, or (x, y) arrays.
+        targets: The column of a CSV file that holds the class; None for the last.
+        test_fraction: The fraction of examples to hold out for `test_scores`.
+        split_seed: Decides which are held out.
+        standardize: Whether to shift and scale inputs to mean 0 and deviation 1.
+        solved: The fitness that solves the task; None for none.
+
+    Raises:
+        EvonetError: As `regression` raises it.
     """
     examples = _load(data, targets, classes=True)
     split = split_examples(examples, test_fraction, split_seed, standardize)

@@ -78,6 +78,88 @@ def test_tasks_lists_the_options_of_one(evonet: CommandLine) -> None:
     assert "trials         default 100" in evonet("tasks", "pendulum").out
 
 
+@pytest.mark.parametrize("name", TASKS)
+def test_tasks_explains_every_option(evonet: CommandLine, name: str) -> None:
+    entry = TASKS[name]
+    assert set(entry.meanings) == set(entry.options)
+    said = " ".join(evonet("tasks", name).out.split())
+    for meaning in entry.meanings.values():
+        assert meaning.replace("None", "leaving it out") in said
+
+
+# Any setting from the command line.
+
+
+def test_any_setting_can_be_set(evonet: CommandLine, tmp_path: Path) -> None:
+    changes = ["genome.weight_mutate_rate=0.05", "genome.activation_default = tanh"]
+    changes += ['genome.activation_options=["tanh", "sigmoid"]', "task.bits=2"]
+    options = [word for change in changes for word in ("--set", change)]
+    path = write_parity(tmp_path, generations=1)
+    assert evonet("evolve", path, *options, "--out", "run").status == Exit.DONE
+    config = Config.load("run/config.toml")
+    assert config.genome.weight.mutate_rate == 0.05
+    assert config.genome.activation.default == "tanh"
+    assert config.genome.activation.options == ("tanh", "sigmoid")
+    assert config.task["bits"] == 2
+
+
+def test_faults_of_settings_from_the_command_line_are_all_listed(evonet: CommandLine) -> None:
+    said = evonet("evolve", "xor", "--set", "run.seed", "--set", "seed=3")
+    assert said.status == Exit.ERROR
+    assert "--set run.seed must be TABLE.KEY=VALUE" in said.err
+    assert "--set seed=3 must be TABLE.KEY=VALUE" in said.err
+    said = evonet("evolve", "xor", "--set", "neat.pop_sice=3", "--set", "nest.pop_size=3")
+    assert (
+        'command line: --set: neat.pop_sice is not a setting. Did you mean "pop_size"?' in said.err
+    )
+    assert 'command line: --set: nest is not a table of a config. Did you mean "neat"?' in said.err
+    said = evonet("evolve", "xor", "--seed", "3", "--set", "run.seed=4")
+    assert "command line: --set: run.seed is given twice" in said.err
+
+
+def test_a_resumed_run_may_change_settings(evonet: CommandLine, tmp_path: Path) -> None:
+    assert evonet("evolve", write_parity(tmp_path, 2), "--out", "run", "-q").status == Exit.DONE
+    change = ("--set", "genome.weight_mutate_rate=0.1")
+    said = evonet("resume", "run", "--generations", 4, *change)
+    assert "genome.weight_mutate_rate = 0.8, now 0.1" in said.err
+    assert evonet("resume", "run", "--generations", 4, *change, "--fork").status == Exit.DONE
+    assert Config.load("run/config.toml").genome.weight.mutate_rate == 0.1
+
+
+NAN_TASK = """
+import numpy as np
+
+
+class Often:
+    num_inputs, num_outputs = 1, 1
+
+    def evaluate(self, network, seed):
+        return np.where(np.arange(len(network)) == 3, np.nan, 1.0)
+"""
+
+
+def test_bad_fitness_can_count_as_the_worst(evonet: CommandLine, tmp_path: Path) -> None:
+    (tmp_path / "often.py").write_text(NAN_TASK)
+    said = evonet("evolve", "often.py:Often", "--generations", 2)
+    assert 'run.on_bad_fitness = "worst" counts them' in said.err
+    options = ("--generations", 2, "--on-bad-fitness", "worst", "--out", "run")
+    assert evonet("evolve", "often.py:Often", *options).status == Exit.DONE
+    assert Config.load("run/config.toml").run.on_bad_fitness == "worst"
+    assert evonet("resume", "run", "--generations", 3).status == Exit.DONE
+    said = evonet("resume", "run", "--generations", 4, "--on-bad-fitness", "error")
+    assert said.status == Exit.ERROR
+
+
+def test_a_run_without_progress_ends(evonet: CommandLine, tmp_path: Path) -> None:
+    (tmp_path / "flat.py").write_text(NAN_TASK.replace("np.nan", "0.0"))
+    said = evonet("evolve", "flat.py:Often", "--set", "run.patience=3", "--out", "run")
+    assert said.status == Exit.DONE
+    assert "no better genome in 3 generations (run.patience)" in said.out
+    assert len(metrics_of(tmp_path / "run")) == 4
+    assert evonet("resume", "run").status == Exit.DONE
+    assert len(metrics_of(tmp_path / "run")) == 4
+
+
 def test_doctor_passes_its_flag_on(evonet: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
     heard: list[list[str]] = []
     doctor = types.ModuleType("evonet.doctor")

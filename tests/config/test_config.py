@@ -177,7 +177,7 @@ def test_the_xor_file_says_what_neat_python_says() -> None:
 
 def test_every_rule_is_a_setting_and_every_setting_has_a_rule() -> None:
     names = list(settings(Config))
-    assert len(names) == len(set(names)) == 86
+    assert len(names) == len(set(names)) == 88
     assert names[:4] == ["run.generations", "run.seed", "run.backend", "run.threads"]
     assert names[4:6] == ["run.algorithm", "network.kind"]
     assert "genome.time_constant_init_stdev" in names

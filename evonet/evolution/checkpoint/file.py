@@ -151,6 +151,8 @@ def pack(
     }
     if best is not None:
         settings["best"] = {"fitness": best.fitness, "generation": best.generation, "id": best.id}
+        if best.validation is not None:
+            settings["best"]["validation"] = best.validation
     name = algorithm.title()
     if name != UNNAMED:
         settings["algorithm"] = name
@@ -233,7 +235,8 @@ def _state(saved: SavedState, config: Config) -> State:
     if told:
         sign = -1.0 if config.neat.fitness_criterion == "min" else 1.0
         check(
-            best is not None and (sign * fitness <= sign * best.fitness).all(),
+            best is not None
+            and (best.validation is not None or (sign * fitness <= sign * best.fitness).all()),
             "the best genome so far is not the best one.",
         )
     return State(
@@ -270,11 +273,15 @@ def _best(saved: SavedState, genome: Population, generation: int, next_id: int) 
     found = saved.settings["best"]
     if found is None:
         return None
-    known = isinstance(found, dict) and set(found) == {"fitness", "generation", "id"}
-    saved.expect("best", known, "a table of fitness, generation and id")
+    known = isinstance(found, dict) and set(found) - {"validation"} == {
+        *("fitness", "generation", "id")
+    }
+    saved.expect("best", known, "a table of fitness, generation and id, and maybe validation")
+    validation = found.get("validation")
     return Best(
         genome=genome,
         fitness=check_real("best.fitness", found["fitness"]),
         generation=check_whole("best.generation", found["generation"], 0, generation),
         id=check_whole("best.id", found["id"], 1, next_id - 1),
+        validation=None if validation is None else check_real("best.validation", validation),
     )

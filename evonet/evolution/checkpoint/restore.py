@@ -34,8 +34,11 @@ def restore(
     state, old = checkpoint.state, checkpoint.config
     new = old if config is None else config
     if seed is None:
-        # The seed may have been given apart from the config, so only a change of it counts.
+        # It may have been given apart from the config, so only a change of it counts.
         seed = checkpoint.seed if new.run.seed == old.run.seed else new.run.seed
+    if on_bad_fitness is None:
+        changed = new.run.on_bad_fitness != old.run.on_bad_fitness
+        on_bad_fitness = new.run.on_bad_fitness if changed else checkpoint.on_bad_fitness
     changes = _changes(old, new, state.population)
     if seed != checkpoint.seed:
         changes["seed"] = f"{checkpoint.seed}, now {seed}"
@@ -55,7 +58,7 @@ def restore(
         dtype=state.population.dtype,
         backend=backend,
         threads=threads,
-        on_bad_fitness=on_bad_fitness or checkpoint.on_bad_fitness,
+        on_bad_fitness=on_bad_fitness,
         state=state,
     )
 
