@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import functools
 import importlib
+import importlib.metadata
 import os
+import shlex
+import shutil
+import sys
 import warnings
 from pathlib import Path
 from types import ModuleType
@@ -56,6 +60,27 @@ def require_native() -> ModuleType:
     if native is None:
         raise BackendError(f'backend="cpu" needs the compiled extension. {_MISSING}')
     return native
+
+
+def pip_program() -> str:
+    """Returns how to call the pip of this environment, which need not be the one on the path."""
+    found = shutil.which("pip")
+    if found and Path(found).resolve().is_relative_to(Path(sys.prefix).resolve()):
+        return "pip"
+    return f"{shlex.quote(sys.executable)} -m pip"
+
+
+def install_command(extra: str) -> str:
+    """Returns what to type to install an extra; it works before evonet is published too.
+
+    pip finds the extras of an installed distribution without an index.
+    """
+    try:
+        importlib.metadata.distribution("evonet-gpu")
+    except importlib.metadata.PackageNotFoundError:  # a checkout on the path
+        checkout = Path(__file__).resolve().parent.parent
+        return f"{pip_program()} install -e {shlex.quote(f'{checkout}[{extra}]')}"
+    return f"{pip_program()} install 'evonet-gpu[{extra}]'"
 
 
 def resource_folder(name: str) -> Path:

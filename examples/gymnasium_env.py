@@ -1,6 +1,6 @@
 """Evolves on any Gymnasium environment: one network call per step for the whole population.
 
-pip install 'evonet-gpu[gym]', then: python examples/gymnasium_env.py [ENVIRONMENT]
+pip install -e '.[gym]', then: python examples/gymnasium_env.py [ENVIRONMENT]
 """
 
 import sys

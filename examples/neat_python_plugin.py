@@ -1,6 +1,6 @@
 """Runs a neat-python script, then the same with evonet: two lines change, the genomes do not.
 
-pip install 'evonet-gpu[neat]', then: python examples/neat_python_plugin.py
+pip install -e '.[neat]', then: python examples/neat_python_plugin.py
 """
 
 import random

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import importlib.machinery
+import importlib.metadata
 import os
 import re
+import shlex
 import subprocess
 import sys
 import warnings
@@ -22,7 +24,7 @@ import evonet
 from evonet import BackendError, EvonetError, OptionError, Population
 from evonet.backends import resolve_backend
 from evonet.functions.registry import ACTIVATIONS, AGGREGATIONS
-from evonet.installation import load_native, require_native, resource_folder
+from evonet.installation import install_command, load_native, require_native, resource_folder
 from evonet.schedule import build_schedule
 
 PACKAGE = Path(evonet.__file__).parent
@@ -298,6 +300,21 @@ def test_the_version_is_the_one_of_the_distribution() -> None:
 )
 def test_the_folders_that_travel_with_the_package_are_found(name: str, holds: str) -> None:
     assert (resource_folder(name) / holds).is_file()
+
+
+def test_the_command_that_installs_an_extra_fits_the_environment(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    assert install_command("neat") == "pip install 'evonet-gpu[neat]'"
+    monkeypatch.setenv("PATH", str(tmp_path))  # an environment that is not activated
+    assert install_command("neat") == f"{sys.executable} -m pip install 'evonet-gpu[neat]'"
+
+    def missing(name: str) -> Any:
+        raise importlib.metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr("importlib.metadata.distribution", missing)
+    found = shlex.split(install_command("neat"))
+    assert found[-3:] == ["install", "-e", f"{PACKAGE.parent}[neat]"]
 
 
 def test_a_missing_folder_says_to_reinstall() -> None:

@@ -80,16 +80,16 @@ class ChoiceGene(Schema):
 class ActivationGene(ChoiceGene):
     """The activation of a node, one of `evonet.functions.registry.ACTIVATIONS`."""
 
-    default: str = setting(FunctionName(ACTIVATION_IDS), "sigmoid")
-    options: tuple[str, ...] = setting(FunctionNames(ACTIVATION_IDS), ("sigmoid",))
+    default: str = setting(FunctionName(ACTIVATION_IDS, "activation"), "sigmoid")
+    options: tuple[str, ...] = setting(FunctionNames(ACTIVATION_IDS, "activation"), ("sigmoid",))
 
 
 @dataclass(frozen=True, slots=True)
 class AggregationGene(ChoiceGene):
     """The aggregation of a node, one of `evonet.functions.registry.AGGREGATIONS`."""
 
-    default: str = setting(FunctionName(AGGREGATION_IDS), "sum")
-    options: tuple[str, ...] = setting(FunctionNames(AGGREGATION_IDS), ("sum",))
+    default: str = setting(FunctionName(AGGREGATION_IDS, "aggregation"), "sum")
+    options: tuple[str, ...] = setting(FunctionNames(AGGREGATION_IDS, "aggregation"), ("sum",))
 
 
 @dataclass(frozen=True, slots=True)

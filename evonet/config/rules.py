@@ -207,6 +207,7 @@ class FunctionNames(Rule[tuple[str, ...]]):
     """Names of registered functions, at least one; a repeated name is picked more often."""
 
     known: Iterable[str]
+    kind: str  # "activation" or "aggregation"
 
     def parse(self, text: str) -> object:
         """Splits at white space."""
@@ -223,7 +224,8 @@ class FunctionNames(Rule[tuple[str, ...]]):
         for name in value:
             if not isinstance(name, str) or name not in self.known:
                 raise RefusedError(
-                    f"holds {show(name)}, which is not a function. {did_you_mean(name, self.known)}"
+                    f"holds {show(name)}, which is not a function. "
+                    f"{did_you_mean(name, self.known)}{_registering(name, self.kind)}"
                 )
         return tuple(value)
 
@@ -233,14 +235,23 @@ class FunctionName(Rule[str]):
     """The name of a registered function, or "random" for any of the options."""
 
     known: Iterable[str]
+    kind: str  # "activation" or "aggregation"
 
     def check(self, value: object) -> str:
         """Reads "none" as "random", as neat-python does."""
         if value in ("random", "none"):
             return "random"
         if not isinstance(value, str) or value not in self.known:
-            raise RefusedError(f"is not a function. {did_you_mean(value, [*self.known, 'random'])}")
+            hint = did_you_mean(value, [*self.known, "random"])
+            raise RefusedError(f"is not a function. {hint}{_registering(value, self.kind)}")
         return value
+
+
+def _registering(name: object, kind: str) -> str:
+    """Ends a message with the line that registers a custom function of that name."""
+    if not isinstance(name, str) or not name.isidentifier():
+        return ""
+    return f' A custom one is registered before: evonet.register_{kind}("{name}", "...").'
 
 
 class InitType(Rule[Literal["gaussian", "uniform"]]):

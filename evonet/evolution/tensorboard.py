@@ -8,6 +8,7 @@ from typing import Any
 from evonet.errors import OptionError
 from evonet.evolution.hooks import Callback, Result, Run
 from evonet.evolution.record import GenerationRecord
+from evonet.installation import install_command
 
 
 class TensorBoardWriter(Callback):
@@ -30,7 +31,7 @@ class TensorBoardWriter(Callback):
         except ImportError:
             raise OptionError(
                 "TensorBoardWriter needs tensorboardX. Install it with: "
-                "pip install 'evonet-gpu[tensorboard]'"
+                f"{install_command('tensorboard')}"
             ) from None
         self._make = tensorboardX.SummaryWriter
         self._folder = os.fspath(folder)

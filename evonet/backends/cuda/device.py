@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evonet.errors import CompileError, DeviceError, DeviceMemoryError
+from evonet.installation import install_command
 
 DeviceArray: TypeAlias = Any
 """A cupy.ndarray; CuPy has no types to name."""
@@ -115,7 +116,7 @@ def _import_nvrtc() -> Any:
     except (ImportError, OSError, RuntimeError) as error:
         raise CompileError(
             f"cannot compile kernels: {error}. Install CuPy and NVRTC with "
-            "pip install 'evonet-gpu[cuda13]', or [cuda12] for an older driver."
+            f"{install_command('cuda13')}, or [cuda12] for an older driver."
         ) from error
     return nvrtc
 

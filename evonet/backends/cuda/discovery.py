@@ -9,6 +9,7 @@ import os
 
 import numpy as np
 
+from evonet import installation
 from evonet.backends.cuda.compiler import cubin
 from evonet.backends.cuda.device import (
     Device,
@@ -41,8 +42,7 @@ def driver_version() -> int:
 
 def install_command(driver: int) -> str:
     """What to type to install CuPy and NVRTC for a driver; 0 if there is none yet."""
-    extra = "cuda12" if 0 < driver < 13000 else "cuda13"
-    return f"pip install 'evonet-gpu[{extra}]'"
+    return installation.install_command("cuda12" if 0 < driver < 13000 else "cuda13")
 
 
 @functools.cache  # looking through all folders takes as long as compiling a small population

@@ -14,6 +14,7 @@ from evonet.backends import resolve_backend
 from evonet.config import Config
 from evonet.errors import ExtinctionError, OptionError
 from evonet.evolution.hooks import CallbackLike
+from evonet.plugins.neat_python.config_object import read_config_object
 from evonet.plugins.neat_python.fitness_task import FORMS, FitnessTask
 from evonet.plugins.neat_python.genes import NeatConfig, NeatGenome
 from evonet.plugins.neat_python.reporting import ReporterBridge
@@ -24,11 +25,6 @@ from evonet.tasks.user import load_object
 
 def load_neat_config(path: str | os.PathLike[str]) -> NeatConfig:
     """Reads a config as neat-python does, with its default classes."""
-    if not isinstance(path, (str, os.PathLike)):
-        raise OptionError(
-            f"config_path is a {type(path).__name__}. Expected the path of a neat-python config "
-            "file: evonet reads its settings itself."
-        )
     return neat.Config(
         neat.DefaultGenome,
         neat.DefaultReproduction,
@@ -39,7 +35,7 @@ def load_neat_config(path: str | os.PathLike[str]) -> NeatConfig:
 
 
 def evolve(
-    config_path: str | os.PathLike[str],
+    config: str | os.PathLike[str] | NeatConfig,
     fitness: Any,
     generations: int | None = None,
     *,
@@ -56,7 +52,9 @@ def evolve(
     are other ones, so it is another run of the same kind.
 
     Args:
-        config_path: A neat-python config file.
+        config: A neat-python config file; or a `neat.Config`, with what the script has changed
+            in it, and functions that `add_activation` or `add_aggregation` added, if they can be
+            translated.
         fitness: A `BatchEvaluator`, one of evonet's tasks, or a function: `eval_genomes(genomes,
             config)` or `eval_genome(genome, config)` as for neat-python, or `f(genome, net)`.
             Functions take genome objects, which have to be made for them in every generation.
@@ -73,23 +71,31 @@ def evolve(
 
     Raises:
         ConfigError: The config has faults; lists all of them.
-        OptionError: The fitness is something else.
+        OptionError: The fitness or the config is something else, or a function of the config
+            cannot be translated.
         neat.CompleteExtinctionException: All species died out.
     """
-    neat_config = load_neat_config(config_path)
+    if isinstance(config, neat.Config):
+        neat_config, settings = config, read_config_object(config)
+    elif isinstance(config, (str, os.PathLike)):
+        neat_config, settings = load_neat_config(config), Config.load(config)
+    else:
+        raise OptionError(
+            f"config is a {type(config).__name__}. Expected a neat.Config, or the path of a "
+            "neat-python config file."
+        )
     fitness_task = FitnessTask(fitness, neat_config)
-    config = Config.load(config_path)
     bridge = ReporterBridge(reporters, neat_config)
     try:
         result = evolve_natively(
             fitness_task,
-            config,
+            settings,
             generations=generations,
             seed=seed,
             callbacks=[bridge, *callbacks],
             dtype=dtype,
             # Resolved once, not in every generation.
-            backend=resolve_backend(config.run.backend if backend is None else backend).name,
+            backend=resolve_backend(settings.run.backend if backend is None else backend).name,
             threads=threads,
         )
     except ExtinctionError as error:

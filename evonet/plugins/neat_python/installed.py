@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from evonet.errors import OptionError
 from evonet.functions.registry import ACTIVATIONS, AGGREGATIONS
-from evonet.installation import load_native
+from evonet.installation import install_command, load_native
 
 try:  # now, because users may replace these classes by the drop-in ones later
     from neat.activations import ActivationFunctionSet, identity_activation
@@ -27,7 +27,7 @@ try:  # now, because users may replace these classes by the drop-in ones later
 except ImportError as error:
     raise OptionError(
         "evonet.plugins.neat_python needs neat-python 1.0 or newer. Install it with: "
-        "pip install 'evonet-gpu[neat]'"
+        f"{install_command('neat')}"
     ) from error
 
 CtrnnRule = Literal["euler", "exponential", "unknown"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -35,11 +36,6 @@ class CompiledNeuron(IZNeuron):  # type: ignore[misc]
         object.__setattr__(self, "_neuron", neuron)
         object.__setattr__(self, "inputs", ReadOnlyList(inputs))
 
-    def __getattr__(self, name: str) -> Any:
-        if name in _NUMBERS:
-            return getattr(self._neuron, name)
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-
     def __setattr__(self, name: str, value: Any) -> None:
         if name not in _NUMBERS:
             raise AttributeError(f"{name} of a compiled neuron cannot be set")
@@ -52,10 +48,18 @@ class CompiledNeuron(IZNeuron):  # type: ignore[misc]
         return IZNeuron, made_of, state
 
 
+# Scripts read these of every neuron in every step: a property of an attrgetter runs no Python.
+for _name in _NUMBERS:
+    setattr(CompiledNeuron, _name, property(attrgetter(f"_neuron.{_name}")))
+
+
 def _neurons(network: IZNN) -> dict[int, Any]:
-    engine = network._engine
-    found = (CompiledNeuron(engine.neuron(i), engine.links(i)) for i in range(len(engine)))
-    return {neuron._neuron.key: neuron for neuron in found}
+    """Makes the views of an engine's neurons once."""
+    if network._views is None:
+        engine = network._engine
+        found = (CompiledNeuron(engine.neuron(i), engine.links(i)) for i in range(len(engine)))
+        network._views = {neuron._neuron.key: neuron for neuron in found}
+    return network._views
 
 
 class IZNN(DropIn, NeatIZNN):  # type: ignore[misc]
@@ -68,6 +72,7 @@ class IZNN(DropIn, NeatIZNN):  # type: ignore[misc]
         input_values: The last inputs by key.
     """
 
+    _views: dict[int, Any] | None = None
     neurons = EngineAttribute(_neurons)
     input_values = EngineAttribute(lambda network: network._engine.input_values())
 

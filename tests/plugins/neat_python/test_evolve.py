@@ -9,8 +9,10 @@ from typing import Any
 import neat
 import pytest
 
+import evonet
 from evonet.errors import ConfigError, OptionError
 from evonet.plugins.neat_python import BatchEvaluator, FeedForwardNetwork, evolve
+from evonet.plugins.neat_python.config_object import read_config_object
 from evonet.tasks import xor
 from tests.support.cli_runs import CommandLine
 from tests.support.neat_configs import XOR_X, XOR_Y, eval_xor, load, write_ini
@@ -54,6 +56,72 @@ def test_the_winner_is_a_neat_python_genome_with_that_fitness(ini: Path, fitness
     )
     child.configure_crossover(winner, copy.deepcopy(winner), config.genome_config)
     child.mutate(config.genome_config)  # neat-python can breed it further
+
+
+def test_a_config_object_evolves_as_its_file_does(ini: Path) -> None:
+    assert str(evolve(load(ini), data(), 8, seed=4)) == str(evolve(ini, data(), 8, seed=4))
+
+
+def test_a_config_object_is_read_with_what_the_script_changed(ini: Path) -> None:
+    config = load(ini)
+    config.pop_size = 30
+    config.genome_config.initial_connection = "partial_direct"
+    config.genome_config.connection_fraction = 0.5
+    config.stagnation_config.max_stagnation = 7
+    config.species_set_config.compatibility_threshold = 2.5
+    found = read_config_object(config)
+    assert (found.neat.pop_size, found.stagnation.max_stagnation) == (30, 7)
+    assert found.speciation.threshold == 2.5
+    assert str(found.genome.initial_connection) == "partial_direct 0.5"
+
+
+def square(x: float) -> float:
+    return x * x
+
+
+def test_functions_of_a_config_object_are_translated(ini: Path) -> None:
+    config = load(ini)
+    config.genome_config.add_activation("squared_here", square)
+    config.genome_config.activation_options = ["sigmoid", "squared_here"]
+    config.genome_config.activation_mutate_rate = 0.5
+    try:
+        winner = evolve(config, data(), 10, seed=1)
+        assert winner.fitness == pytest.approx(
+            with_net(winner, FeedForwardNetwork.create(winner, config)), abs=1e-9
+        )
+    finally:
+        evonet.unregister_activation("squared_here")
+
+
+def opaque(x: float) -> float:
+    return float(str(x))
+
+
+def test_a_function_that_cannot_be_translated_names_the_line_that_registers_it(ini: Path) -> None:
+    config = load(ini)
+    config.genome_config.add_activation("opaque", opaque)
+    config.genome_config.activation_options = ["sigmoid", "opaque"]
+    line = r'evonet\.register_activation\("opaque", "\.\.\."\)'
+    with pytest.raises(OptionError, match=f'(?s)activation "opaque" .*{line}'):
+        evolve(config, data(), 3)
+    evonet.register_activation("opaque", "x")
+    try:
+        assert evolve(config, data(), 3).fitness > 0
+    finally:
+        evonet.unregister_activation("opaque")
+    ini.write_text(ini.read_text().replace("= sigmoid", "= opaque"))
+    with pytest.raises(ConfigError, match=line):
+        evolve(ini, data(), 3)
+
+
+def test_classes_that_the_native_loop_would_ignore_are_refused(ini: Path) -> None:
+    class Mine(neat.DefaultStagnation):  # type: ignore[misc]
+        pass
+
+    config = load(ini)
+    config.stagnation_type = Mine
+    with pytest.raises(OptionError, match=r"stagnation_type of the config is Mine: .*BatchEval"):
+        evolve(config, data(), 3)
 
 
 def test_equal_seeds_give_equal_winners(ini: Path) -> None:
@@ -138,8 +206,8 @@ def test_what_cannot_score_is_refused(ini: Path) -> None:
         evolve(ini, lambda a, b: 1.0)
     with pytest.raises(OptionError, match="fitness=3"):
         evolve(ini, 3)
-    with pytest.raises(OptionError, match="config_path is a Config"):
-        evolve(load(ini), data())
+    with pytest.raises(OptionError, match=r"config is a dict\. Expected a neat\.Config"):
+        evolve({}, data())  # type: ignore[arg-type]
     ini.write_text(ini.read_text().replace("elitism            = 2", "elitism = -2"))
     with pytest.raises((ConfigError, RuntimeError)):
         evolve(ini, data())
