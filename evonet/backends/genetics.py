@@ -12,15 +12,13 @@ import numpy as np
 import numpy.typing as npt
 
 from evonet.genes.first_generation import FirstPlan
+from evonet.genes.mating import Indices, MatingShares
 from evonet.genes.population import Population
 from evonet.genes.rules import Rules
 from evonet.installation import load_native, require_native
 
 if TYPE_CHECKING:
     from evonet.backends.reference.genetics import ReferenceEngine
-
-Indices = npt.NDArray[np.int64]
-
 
 Engine: TypeAlias = "NativeEngine | ReferenceEngine"
 
@@ -74,6 +72,25 @@ class NativeEngine:
         arrays, node_key, innovation = breed(parents, fitter, other, rules, *numbers, *self._how)
         arrays |= {"num_inputs": parents.num_inputs, "num_outputs": parents.num_outputs}
         return Population(**arrays, validate=False), node_key, innovation
+
+    def mate(
+        self, scores: npt.NDArray[np.float64], shares: MatingShares, seed: int, generation: int
+    ) -> tuple[Indices, Indices]:
+        """Decides who passes on unchanged and who has children with whom.
+
+        Args:
+            scores: [P] higher is better.
+            shares: What each species contributes.
+            seed: The run's seed.
+            generation: The generation that is being bred.
+
+        Returns:
+            Both parents of every genome of the next generation, the fitter one first, as `breed`
+            takes them: elites by ascending position, then the children, species by species.
+        """
+        plan = self._native.plan_mating
+        fitter, other = plan(scores, *shares, seed, generation & 0xFFFFFFFF, self._how[0])
+        return fitter, other
 
     def speciate(
         self, population: Population, representatives: Population, threshold: float, rules: Rules

@@ -123,8 +123,8 @@ def describe_generation(
     assert state.best is not None
     fitness, population = state.fitness, state.population
     top = int(np.argmax(algorithm.sign * fitness))
-    nodes = np.diff(population.node_start)
-    connections = np.diff(np.cumsum(np.append(0, population.enabled))[population.conn_start])
+    nodes, connections = population.node_start, population.conn_start
+    best_links = population.enabled[connections[top] : connections[top + 1]]
     mean, std = mean_and_deviation(fitness)
     description = algorithm.describe()
     details = description.fields
@@ -141,10 +141,10 @@ def describe_generation(
         best_generation=state.best.generation,
         solved=algorithm.solved,
         size=len(population),
-        mean_nodes=int(nodes.sum()) / len(nodes),
-        mean_connections=int(connections.sum()) / len(connections),
-        best_nodes=int(nodes[top]),
-        best_connections=int(connections[top]),
+        mean_nodes=int(nodes[-1]) / len(population),
+        mean_connections=int(np.count_nonzero(population.enabled)) / len(population),
+        best_nodes=int(nodes[top + 1] - nodes[top]),
+        best_connections=int(np.count_nonzero(best_links)),
         evaluations=evaluations,
         details=details,
         summary=description.summary,

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
+
+from evonet.installation import load_native
 
 # Fewer numbers are faster to add one by one.
 FEW: Final = 2000
@@ -19,14 +22,26 @@ PIECE: Final = 1 << 14
 def exact_sum(values: npt.NDArray[np.float64]) -> float:
     """The sum of all values, rounded once: what `math.fsum` gives, but for whole arrays.
 
-    The leading bits of all numbers are added as whole numbers, then the bits that follow, until
-    nothing is left.
-
     Args:
         values: Finite numbers, [N].
 
     Raises:
         OverflowError: The sum is beyond the largest number.
+    """
+    native = load_native()
+    if native is None:
+        return add_in_pieces(values)
+    total: float = native.exact_sum(values)
+    if math.isinf(total):
+        raise OverflowError("the sum is beyond the largest number")
+    return total
+
+
+def add_in_pieces(values: npt.NDArray[np.float64]) -> float:
+    """Does without the extension.
+
+    The leading bits of all numbers are added as whole numbers, then the bits that follow, until
+    nothing is left.
     """
     if len(values) < FEW:
         return math.fsum(values.tolist())
@@ -67,3 +82,20 @@ def mean(values: npt.NDArray[np.float64]) -> float:
     except OverflowError:  # a sum of numbers near 1e308; their mean lies between them
         scaled = exact_sum(values * 2.0**-64) / len(values) * 2.0**64
         return min(max(scaled, float(values.min())), float(values.max()))
+
+
+def group_means(values: npt.NDArray[np.float64], starts: npt.NDArray[np.int64]) -> list[float]:
+    """The mean of each group, as `mean` gives it.
+
+    Args:
+        values: [N] finite, group by group.
+        starts: [G + 1] where each group begins, and N. No group is empty.
+    """
+    native = load_native()
+    bounds = starts.tolist()
+    if native is not None:
+        sums = native.exact_group_sums(values, starts).tolist()
+        if all(map(math.isfinite, sums)):
+            sizes = (b - a for a, b in pairwise(bounds))
+            return [total / size for total, size in zip(sums, sizes, strict=True)]
+    return [mean(values[a:b]) for a, b in pairwise(bounds)]

@@ -11,8 +11,6 @@ from enum import IntEnum
 import numpy as np
 import numpy.typing as npt
 
-from evonet.installation import load_native
-
 Words = npt.NDArray[np.uint64]
 
 
@@ -68,31 +66,6 @@ def philox(
         )
         k0, k1 = (k0 + 0x9E3779B9) & 0xFFFFFFFF, (k1 + 0xBB67AE85) & 0xFFFFFFFF
     return np.stack([c0, c1, c2, c3])
-
-
-def philox_of_children(
-    seed: int, generation: int, first_child: int, count: int, purpose: Purpose, draw: int
-) -> Words:
-    """Makes the same draw for consecutive children, in the extension where it is installed.
-
-    Args:
-        seed: 0 to 2^64 - 1.
-        generation: 0 to 2^32 - 1.
-        first_child: Position of the first child in the new population.
-        count: The number of children.
-        purpose: What the draw is for.
-        draw: The number of the draw.
-
-    Returns:
-        [4, count] words of 32 bits, held in uint64.
-    """
-    native = load_native()
-    if native is None:
-        return philox(seed, generation, first_child + np.arange(count), purpose, draw)
-    words: npt.NDArray[np.uint32] = native.philox(
-        seed, generation & 0xFFFFFFFF, first_child, count, int(purpose), draw
-    )
-    return words.astype(np.uint64)
 
 
 def uniform(word: Words) -> npt.NDArray[np.float32]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import TypeAlias
 
 import numpy as np
 import pytest
@@ -11,7 +13,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from evonet.numerics import exact_sum as module
-from evonet.numerics.exact_sum import FEW, exact_sum
+from evonet.numerics.exact_sum import FEW, add_in_pieces, exact_sum
+
+Add: TypeAlias = Callable[[np.ndarray], float]
 
 
 @pytest.fixture(autouse=True)
@@ -21,25 +25,51 @@ def whole_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "PIECE", 7)
 
 
+# The compiled sum, and the one that does without the extension.
+both = pytest.mark.parametrize("add", [exact_sum, add_in_pieces])
 numbers = st.floats(-1e300, 1e300, allow_subnormal=True)
 
 
-@given(arrays(np.float64, st.integers(1, 40), elements=numbers))
-def test_a_sum_is_the_one_that_is_rounded_once(values: np.ndarray) -> None:
-    assert exact_sum(values) == math.fsum(values.tolist())
+@both
+@given(values=arrays(np.float64, st.integers(0, 40), elements=numbers))
+def test_a_sum_is_the_one_that_is_rounded_once(add: Add, values: np.ndarray) -> None:
+    assert add(values) == math.fsum(values.tolist())
 
 
-def test_large_numbers_that_cancel_leave_the_small_ones() -> None:
-    assert exact_sum(np.array([1e300, 1.0, 5e-324, -1e300])) == 1.0
-    assert exact_sum(np.array([5e-324, 5e-324, -5e-324])) == 5e-324
-    assert exact_sum(np.zeros(3)) == 0.0
+@both
+@given(
+    signs=st.lists(st.sampled_from([-1.0, 1.0]), min_size=1, max_size=60),
+    exponents=st.lists(st.integers(-1074, 1000), min_size=60, max_size=60),
+)
+def test_sums_of_powers_of_two_round_to_even(
+    add: Add, signs: list[float], exponents: list[int]
+) -> None:
+    """Half a unit in the last place, and a little more, at every magnitude."""
+    for width in (1, 52, 53, 54, 107):
+        near = [exponents[0] + i * width for i in range(len(signs))]
+        for picked in (exponents, [min(e, 1000) for e in near]):
+            pairs = zip(signs, picked, strict=False)
+            values = np.array([math.ldexp(sign, e) for sign, e in pairs])
+            assert add(values) == math.fsum(values.tolist())
 
 
-def test_many_numbers_are_added_as_few_are() -> None:
+@both
+def test_large_numbers_that_cancel_leave_the_small_ones(add: Add) -> None:
+    assert add(np.array([1e300, 1.0, 5e-324, -1e300])) == 1.0
+    assert add(np.array([5e-324, 5e-324, -5e-324])) == 5e-324
+    assert add(np.zeros(3)) == 0.0
+
+
+@both
+def test_many_numbers_are_added_as_few_are(add: Add) -> None:
     values = np.random.default_rng(1).standard_normal(3 * FEW) * 1e3
-    assert exact_sum(values) == math.fsum(values.tolist())
+    assert add(values) == math.fsum(values.tolist())
 
 
-def test_a_sum_beyond_the_largest_number_is_an_error() -> None:
+@both
+@pytest.mark.parametrize("sign", [-1, 1])
+def test_a_sum_beyond_the_largest_number_is_an_error(add: Add, sign: int) -> None:
     with pytest.raises(OverflowError):
-        exact_sum(np.full(3, 1.7e308))
+        add(sign * np.full(3, 1.7e308))
+    largest = sign * np.finfo(np.float64).max
+    assert add(np.array([largest])) == largest

@@ -18,6 +18,7 @@ from evonet.backends.reference.breeding import (
     mutate_structure,
 )
 from evonet.backends.reference.genes import Draws, Genes, first_flags, first_values
+from evonet.backends.reference.mating import plan_mating
 from evonet.genes.arrays import (
     ARRAYS,
     CONNECTION_ARRAYS,
@@ -25,11 +26,10 @@ from evonet.genes.arrays import (
     starts_of,
 )
 from evonet.genes.first_generation import FirstPlan
+from evonet.genes.mating import Indices, MatingShares
 from evonet.genes.population import Population
 from evonet.genes.rules import Rules
 from evonet.numerics.philox import Purpose, choose
-
-Indices = npt.NDArray[np.int64]
 
 
 class ReferenceEngine:
@@ -79,6 +79,12 @@ class ReferenceEngine:
                 genomes.append(child.genes)
         children = pack(genomes, parents.num_inputs, parents.num_outputs, parents.dtype)
         return children, registry.next_node_key, registry.next_innovation
+
+    def mate(
+        self, scores: npt.NDArray[np.float64], shares: MatingShares, seed: int, generation: int
+    ) -> tuple[Indices, Indices]:
+        """See `NativeEngine`."""
+        return plan_mating(scores, shares, seed, generation)
 
     def speciate(
         self, population: Population, representatives: Population, threshold: float, rules: Rules

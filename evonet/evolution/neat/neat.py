@@ -20,8 +20,8 @@ from evonet.evaluation import Evaluation
 from evonet.evolution.algorithm import Algorithm, Description
 from evonet.evolution.neat.reproduction import plan_mating
 from evonet.evolution.neat.saved import ARRAYS, SETTINGS, pack_species, unpack_species
-from evonet.evolution.neat.species import Species, SpeciesRecord
-from evonet.evolution.neat.stagnation import Verdict, judge_species
+from evonet.evolution.neat.species import Species, SpeciesRecord, join_members
+from evonet.evolution.neat.stagnation import Verdict, highest, judge_species
 from evonet.evolution.state import State
 from evonet.files.saved_state import SavedState
 from evonet.genes.population import Population
@@ -69,15 +69,17 @@ class NEAT(Algorithm):
         state = self.state
         assert state.fitness is not None
         assert state.verdict is not None
+        members, starts = join_members(state.verdict.species)
+        best = highest(self.sign * state.fitness[members], starts)
         species = [
             SpeciesRecord(
                 key=s.key,
                 size=len(s),
-                best=self.sign * float((self.sign * state.fitness[s.members]).max()),
+                best=self.sign * score,
                 age=state.generation - s.created,
                 last_improved=s.last_improved,
             )
-            for s in state.verdict.species
+            for s, score in zip(state.verdict.species, best, strict=True)
         ]
         fields = {
             "species": species,
@@ -125,6 +127,7 @@ class NEAT(Algorithm):
             self.config.reproduction,
             self.seed,
             state.generation + 1,
+            self._engine,
         )
         bred = replace(state, **self.breed(state, plan.fitter, plan.other), verdict=None)
         parents = sorted(plan.species, key=lambda s: s.key)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import overload
 
 import numpy as np
@@ -107,6 +108,12 @@ class Species:
 
     def __len__(self) -> int:
         return len(self.members)
+
+
+def join_members(species: Sequence[Species]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Returns the members of all species in turn, and where those of each begin, [S + 1]."""
+    members = np.concatenate([s.members for s in species]) if species else np.zeros(0, np.int64)
+    return members, np.array([0, *accumulate(map(len, species))])
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
 from evonet.config import StagnationTable
-from evonet.evolution.neat.species import Scores, Species
-from evonet.numerics.exact_sum import mean
+from evonet.evolution.neat.species import Scores, Species, join_members
+from evonet.genes.mating import Indices
+from evonet.numerics.exact_sum import group_means
 
 
 class Verdict(NamedTuple):
@@ -35,8 +37,9 @@ def judge_species(
         generation: The generation that was scored.
         config: When a species stagnates, and how many are spared.
     """
-    score_of = SCORE_OF_SPECIES[config.species_fitness_func]
-    judged = [s.with_score(score_of(scores[s.members]), generation) for s in species]
+    members, starts = join_members(species)
+    found = SCORES_OF_SPECIES[config.species_fitness_func](scores[members], starts)
+    judged = [s.with_score(score, generation) for s, score in zip(species, found, strict=True)]
     ranked = sorted(judged, key=lambda s: s.score_history[-1])
     survivors: list[Species] = []
     alive = len(ranked)
@@ -50,20 +53,36 @@ def judge_species(
     return Verdict(judged, survivors)
 
 
-def _median(values: Scores) -> float:
-    return float(np.sort(values)[len(values) // 2])
+def highest(values: Scores, starts: Indices) -> list[float]:
+    """The highest value of each group; see `SCORES_OF_SPECIES`."""
+    found: list[float] = np.maximum.reduceat(values, starts[:-1]).tolist()
+    return found
 
 
-def _median2(values: Scores) -> float:
-    ordered = np.sort(values)
-    low, high = ordered[(len(values) - 1) // 2], ordered[len(values) // 2]
-    return float(low / 2.0 + high / 2.0)
+def _lowest(values: Scores, starts: Indices) -> list[float]:
+    found: list[float] = np.minimum.reduceat(values, starts[:-1]).tolist()
+    return found
 
 
-SCORE_OF_SPECIES: dict[str, Callable[[Scores], float]] = {
-    "max": lambda values: float(values.max()),
-    "min": lambda values: float(values.min()),
-    "mean": mean,
-    "median": _median,
-    "median2": _median2,
+def _medians(values: Scores, starts: Indices) -> list[float]:
+    ordered = (np.sort(values[a:b]) for a, b in pairwise(starts.tolist()))
+    return [float(group[len(group) // 2]) for group in ordered]
+
+
+def _means_of_medians(values: Scores, starts: Indices) -> list[float]:
+    ordered = (np.sort(values[a:b]) for a, b in pairwise(starts.tolist()))
+    return [
+        float(group[(len(group) - 1) // 2] / 2.0 + group[len(group) // 2] / 2.0)
+        for group in ordered
+    ]
+
+
+# Each takes the scores of all members, species by species, and where those of each species begin,
+# [S + 1]; no species is empty.
+SCORES_OF_SPECIES: dict[str, Callable[[Scores, Indices], list[float]]] = {
+    "max": highest,
+    "min": _lowest,
+    "mean": group_means,
+    "median": _medians,
+    "median2": _means_of_medians,
 }

@@ -9,7 +9,6 @@
 #include "native/breed.h"
 #include "native/speciate.h"
 #include "native/standard_set.h"
-#include "numerics/philox.h"
 
 using namespace nb::literals;
 
@@ -185,18 +184,6 @@ nb::object distances(const nb::object& population, In<int64_t> a, In<int64_t> b,
   return to_numpy(out);
 }
 
-// One draw of each of `count` consecutive children: four words per child.
-nb::object draw_words(uint64_t seed, uint32_t generation, uint32_t first_child, int64_t count,
-                      uint32_t purpose, uint32_t draw) {
-  Buffer<uint32_t> words(4 * count);
-  for (int64_t i = 0; i < count; ++i) {
-    const Draws draws{seed, generation, first_child + static_cast<uint32_t>(i)};
-    const Philox drawn = draws(static_cast<Purpose>(purpose), draw);
-    for (int w = 0; w < 4; ++w) words.data[w * count + i] = drawn.word[w];
-  }
-  return to_numpy(words, {4, static_cast<size_t>(count)});
-}
-
 template <class T>
 void bind(nb::module_& m, const std::string& suffix) {
   m.def(("breed" + suffix).c_str(), &breed<T>, "parents"_a, "fitter"_a, "other"_a, "rules"_a,
@@ -215,8 +202,6 @@ void bind(nb::module_& m, const std::string& suffix) {
 }  // namespace
 
 void bind_evolution(nb::module_& m) {
-  m.def("philox", &draw_words, "seed"_a, "generation"_a, "first_child"_a, "count"_a, "purpose"_a,
-        "draw"_a, "One draw of each of count consecutive children: words [4, count].");
   bind<float>(m, "32");
   bind<double>(m, "64");
 }

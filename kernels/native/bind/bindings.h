@@ -27,6 +27,9 @@ void bind_machine(nb::module_& m);
 // Adds custom functions to the module.
 void bind_program(nb::module_& m);
 
+// Adds mating and exact sums to the module.
+void bind_mating(nb::module_& m);
+
 // Adds control tasks and their rollouts to the module.
 void bind_rollout(nb::module_& m);
 

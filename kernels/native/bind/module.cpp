@@ -304,6 +304,7 @@ NB_MODULE(_native, m) {
   bind_forward<double>(m, "Forward64");
   bind_evolution(m);
   bind_machine(m);
+  bind_mating(m);
   bind_program(m);
   bind_rollout(m);
   bind_pack_neat(m);

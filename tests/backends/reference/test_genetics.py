@@ -18,9 +18,10 @@ from evonet.backends.reference.genetics import ReferenceEngine, distance
 from evonet.config.genome import ConnectionKind
 from evonet.evolution import NEAT
 from evonet.genes.first_generation import plan_first_generation
+from evonet.genes.mating import MatingShares
 from evonet.genes.rules import distance_rules, genome_rules
 from evonet.installation import require_native
-from evonet.numerics.philox import Purpose, choose, philox, philox_of_children, uniform
+from evonet.numerics.philox import Purpose, choose, philox, uniform
 from tests.support import strategies
 from tests.support.evolution_cases import (
     QUIET,
@@ -304,7 +305,7 @@ def test_where_nothing_was_compiled_evolution_is_the_same(monkeypatch: pytest.Mo
         return evolution.ask()
 
     expected = evolve()
-    for module in ("backends.genetics", "numerics.philox"):
+    for module in ("backends.genetics", "numerics.exact_sum"):
         monkeypatch.setattr(f"evonet.{module}.load_native", lambda: None)
     assert isinstance(make_engine("auto", 0), ReferenceEngine)
     assert_same_genes(evolve(), expected)
@@ -325,13 +326,34 @@ def test_philox_gives_the_known_answers(line: str) -> None:
     assert found.tolist() == words
 
 
-@given(seed=st.integers(0, 2**64 - 1), first=st.integers(0, 2**31), count=st.integers(0, 40))
-def test_the_extension_draws_the_same_words(seed: int, first: int, count: int) -> None:
-    child = first + np.arange(count)
-    ours = philox(seed, 2**32 - 1, child, Purpose.PARENTS, 1)
-    theirs = philox_of_children(seed, 2**32 - 1, first, count, Purpose.PARENTS, 1)
-    assert ours.dtype == theirs.dtype
-    assert ours.tolist() == theirs.tolist()
+@given(
+    sizes=st.lists(st.integers(1, 40), min_size=1, max_size=8),
+    interspecies=st.sampled_from([0.0, 0.3, 1.0]),
+    seed=st.integers(0, 2**64 - 1),
+    generation=st.integers(0, 2**32 - 1),
+    data=st.data(),
+)
+def test_both_engines_pick_the_same_parents(
+    sizes: list[int], interspecies: float, seed: int, generation: int, data: st.DataObject
+) -> None:
+    num_genomes = sum(sizes)
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
+    scores = rng.integers(-3, 3, num_genomes).astype(np.float64)  # with many ties
+    pieces = np.split(rng.permutation(num_genomes), np.cumsum(sizes)[:-1])
+    shares = MatingShares(
+        np.concatenate([np.sort(piece) for piece in pieces]),
+        np.cumsum([0, *sizes]),
+        np.array([data.draw(st.integers(0, size)) for size in sizes]),
+        np.array([data.draw(st.integers(1, size)) for size in sizes]),
+        np.array([data.draw(st.integers(0, 30)) for _ in sizes]),
+        interspecies,
+    )
+    theirs = ReferenceEngine().mate(scores, shares, seed, generation)
+    for threads in (1, 3):
+        ours = NativeEngine(threads).mate(scores, shares, seed, generation)
+        for one, another in zip(ours, theirs, strict=True):
+            assert one.dtype == another.dtype
+            assert one.tolist() == another.tolist()
 
 
 def test_draws_are_uniform_and_normal() -> None:

@@ -18,13 +18,15 @@ from hypothesis import strategies as st
 
 import evonet
 from evonet.backends.genetics import NativeEngine
+from evonet.backends.reference.genetics import ReferenceEngine
 from evonet.config import Config, ReproductionTable, StagnationTable
 from evonet.errors import ExtinctionError, FitnessError, OptionError, ShapeError
 from evonet.evolution import NEAT
-from evonet.evolution.neat.reproduction import pick_parents, plan_mating, share_out
-from evonet.evolution.neat.species import ScoreHistory, Species
-from evonet.evolution.neat.stagnation import SCORE_OF_SPECIES, judge_species
-from evonet.numerics.exact_sum import mean
+from evonet.evolution.neat.reproduction import MatingPlan, plan_mating, share_out
+from evonet.evolution.neat.species import ScoreHistory, Species, join_members
+from evonet.evolution.neat.stagnation import SCORES_OF_SPECIES, judge_species
+from evonet.numerics.exact_sum import group_means, mean
+from evonet.numerics.philox import Purpose, choose, philox
 from evonet.tasks import xor
 from tests.support.evolution_cases import WILD, assert_same_genes, make_config
 
@@ -143,7 +145,7 @@ def test_the_told_array_is_copied() -> None:
 
 @pytest.mark.parametrize("huge", [1e308, -1.7e308, np.finfo(np.float64).max])
 @pytest.mark.parametrize("sharing", ["normalized", "canonical"])
-@pytest.mark.parametrize("judged_by", sorted(SCORE_OF_SPECIES))
+@pytest.mark.parametrize("judged_by", sorted(SCORES_OF_SPECIES))
 def test_huge_fitness_overflows_nowhere(huge: float, sharing: str, judged_by: str) -> None:
     changes: dict[str, object] = {
         "reproduction.fitness_sharing": sharing,
@@ -280,15 +282,30 @@ def test_where_species_need_more_than_there_is_the_worst_disappear(least: int) -
     assert len(evolution.ask()) == 6
 
 
+def mate(
+    species: list[Species], scores: npt.NDArray[np.float64], size: int, config: ReproductionTable
+) -> MatingPlan:
+    """Plans by both engines, which agree."""
+    ours, theirs = (
+        plan_mating(species, scores, size, config, 1, 1, engine)
+        for engine in (NativeEngine(2), ReferenceEngine())
+    )
+    assert ours.fitter.tolist() == theirs.fitter.tolist()
+    assert ours.other.tolist() == theirs.other.tolist()
+    return ours
+
+
 def test_the_better_parent_is_the_fitter_and_ties_favour_the_second() -> None:
     scores = np.array([1.0, 2.0, 2.0, 5.0])
     species = [Species(1, 0, 0, np.arange(4), 0)]
     config = ReproductionTable(elitism=1, survival_threshold=1.0)
-    plan = plan_mating(species, scores, 300, config, 1, 1)
+    plan = mate(species, scores, 300, config)
     assert plan.num_elites == 1
     assert plan.fitter[0] == 3
     fitter, other = plan.fitter[1:], plan.other[1:]
-    first, second = pick_parents(species, [np.array([3, 2, 1, 0])], [299], 1, 0.0, 1, 1)
+    words = philox(1, 1, 1 + np.arange(299), Purpose.PARENTS, 0)
+    pool = np.array([3, 2, 1, 0])  # the best first, of equals the youngest
+    first, second = pool[choose(words[0], 4)], pool[choose(words[1], 4)]
     tied = scores[first] == scores[second]
     assert (scores[fitter] >= scores[other]).all()
     assert (fitter[tied] == second[tied]).all()
@@ -301,7 +318,7 @@ def test_parents_are_the_best_of_their_species_and_at_least_two() -> None:
     species = [Species(1, 0, 0, np.arange(10), 0), Species(2, 0, 0, np.arange(10, 20), 10)]
     for share, wanted in ((0.25, {7, 8, 9, 17, 18, 19}), (0.01, {8, 9, 18, 19})):
         config = ReproductionTable(elitism=0, survival_threshold=share)
-        plan = plan_mating(species, scores, 200, config, 1, 1)
+        plan = mate(species, scores, 200, config)
         assert set(plan.fitter.tolist()) | set(plan.other.tolist()) == wanted
         assert ((plan.fitter < 10) == (plan.other < 10)).all()
 
@@ -310,7 +327,7 @@ def test_of_equal_genomes_the_youngest_are_the_elites() -> None:
     """neat-python sorts by fitness and then by id, both descending."""
     species = [Species(1, 0, 0, np.arange(6), 0)]
     config = ReproductionTable(elitism=2)
-    plan = plan_mating(species, np.ones(6), 6, config, 1, 1)
+    plan = mate(species, np.ones(6), 6, config)
     assert plan.fitter[:2].tolist() == [4, 5]
     assert plan.other[:2].tolist() == [-1, -1]
 
@@ -319,14 +336,20 @@ def test_parents_of_other_species_are_as_frequent_as_the_config_says() -> None:
     scores = np.arange(20.0)
     species = [Species(1, 0, 0, np.arange(10), 0), Species(2, 0, 0, np.arange(10, 20), 10)]
     config = ReproductionTable(elitism=0, interspecies_crossover_prob=0.25)
-    plan = plan_mating(species, scores, 4000, config, 1, 1)
+    plan = mate(species, scores, 4000, config)
     mixed = int(((plan.fitter < 10) != (plan.other < 10)).sum())
     assert abs(mixed - 1000) < 150
-    alone = plan_mating(species[:1], scores, 100, config, 1, 1)
+    alone = mate(species[:1], scores, 100, config)
     assert alone.fitter.max() < 10
 
 
 # ---- shares, against neat-python --------------------------------------------------------------
+
+
+def members_scores(species: list[Species], scores: npt.NDArray[np.float64]) -> tuple[Any, Any]:
+    """The scores of all members, species by species, and where each begins."""
+    members, starts = join_members(species)
+    return scores[members], starts
 
 
 @given(
@@ -348,7 +371,7 @@ def test_shares_are_those_of_neat_python(
     if least * len(groups) > pop_size:
         return
     config = ReproductionTable(elitism=elitism, min_species_size=min_species_size)
-    amounts = share_out(species, scores, pop_size, least, config)
+    amounts = share_out(*members_scores(species, scores), pop_size, least, config)
     assert sum(amounts) == pop_size
     assert min(amounts) >= least
 
@@ -379,7 +402,7 @@ def test_any_shares_are_exact(
     least = data.draw(st.integers(1, 4))
     pop_size = data.draw(st.integers(least * num_species, 200))
     config = ReproductionTable(fitness_sharing=sharing, spawn_method=method)
-    amounts = share_out(species, np.array(scores), pop_size, least, config)
+    amounts = share_out(*members_scores(species, np.array(scores)), pop_size, least, config)
     assert sum(amounts) == pop_size
     assert min(amounts) >= least
 
@@ -389,8 +412,7 @@ def test_proportional_shares_jump_and_smoothed_ones_go_half_way() -> None:
     scores = np.array([3.0] * 10 + [1.0] * 90)
     shares = {
         method: share_out(
-            species,
-            scores,
+            *members_scores(species, scores),
             100,
             1,
             ReproductionTable(fitness_sharing="canonical", spawn_method=method),
@@ -407,7 +429,7 @@ def test_proportional_shares_jump_and_smoothed_ones_go_half_way() -> None:
     histories=st.lists(st.lists(st.integers(0, 3), min_size=1, max_size=6), max_size=6),
     max_stagnation=st.integers(0, 4),
     species_elitism=st.integers(0, 4),
-    judged_by=st.sampled_from(sorted(SCORE_OF_SPECIES)),
+    judged_by=st.sampled_from(sorted(SCORES_OF_SPECIES)),
 )
 def test_stagnation_is_that_of_neat_python(
     histories: list[list[int]], max_stagnation: int, species_elitism: int, judged_by: Any
@@ -446,16 +468,21 @@ def test_stagnation_is_that_of_neat_python(
             assert list(s.score_history) == pytest.approx(their.fitness_history, rel=1e-15)
 
 
-@pytest.mark.parametrize("judged_by", sorted(SCORE_OF_SPECIES))
+@pytest.mark.parametrize("judged_by", sorted(SCORES_OF_SPECIES))
 @given(values=st.lists(st.integers(-8, 8), min_size=1, max_size=9))
 def test_species_are_judged_as_in_neat_python(judged_by: str, values: list[int]) -> None:
-    found = SCORE_OF_SPECIES[judged_by](np.array(values, np.float64))
-    assert found == neat.math_util.stat_functions[judged_by](values)
+    groups = np.array([*values, *range(3)], np.float64), np.array([0, len(values), len(values) + 3])
+    found = SCORES_OF_SPECIES[judged_by](*groups)
+    judge = neat.math_util.stat_functions[judged_by]
+    assert found == [judge(values), judge(range(3))]
 
 
 def test_a_mean_is_rounded_once() -> None:
     assert mean(np.array([1e16, 1.0, -1e16])) == 1 / 3
     assert mean(np.array([1.5e308, 1.5e308])) == 1.5e308
+    groups = np.array([1e16, 1.0, -1e16, 1.5e308, 1.5e308])
+    assert group_means(groups[:3], np.array([0, 3])) == [1 / 3]
+    assert group_means(groups, np.array([0, 3, 5])) == [1 / 3, 1.5e308]
 
 
 def test_stagnant_species_die_except_the_best() -> None:

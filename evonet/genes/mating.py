@@ -1,0 +1,30 @@
+"""The next generation's shares: how many copies and children each species has."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+Indices = npt.NDArray[np.int64]
+
+
+class MatingShares(NamedTuple):
+    """What S species contribute to the next generation.
+
+    Attributes:
+        members: Positions of their genomes, species by species, ascending within each.
+        starts: [S + 1] where the members of each begin, and how many there are.
+        num_elites: [S] of the best members pass on unchanged.
+        num_parents: [S] of the best members may become parents, at least one.
+        num_children: [S] children.
+        interspecies: Probability that the second parent is of another species.
+    """
+
+    members: Indices
+    starts: Indices
+    num_elites: Indices
+    num_parents: Indices
+    num_children: Indices
+    interspecies: float
