@@ -113,12 +113,13 @@ def first_generation32(
 ) -> dict[str, NDArray[Any]]: ...
 def speciate32(
     population: Population,
-    representatives: Population,
+    parents: Population,
+    representatives: NDArray[np.int64],
     threshold: float,
     rules: dict[str, Any],
     threads: int,
     simd: str,
-) -> tuple[NDArray[np.int32], NDArray[np.int64]]: ...
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]: ...
 def distances32(
     population: Population,
     a: NDArray[np.int64],
@@ -154,12 +155,13 @@ def first_generation64(
 ) -> dict[str, NDArray[Any]]: ...
 def speciate64(
     population: Population,
-    representatives: Population,
+    parents: Population,
+    representatives: NDArray[np.int64],
     threshold: float,
     rules: dict[str, Any],
     threads: int,
     simd: str,
-) -> tuple[NDArray[np.int32], NDArray[np.int64]]: ...
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]: ...
 def distances64(
     population: Population,
     a: NDArray[np.int64],

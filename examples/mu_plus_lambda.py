@@ -24,7 +24,7 @@ import numpy.typing as npt
 import evonet
 from evonet.evolution.algorithm import Description
 from evonet.evolution.state import State
-from evonet.numerics.philox import Purpose, choose, philox_of_children
+from evonet.numerics.philox import Purpose, choose, philox
 from evonet.tasks import make_task
 
 
@@ -39,9 +39,8 @@ class MuPlusLambda(evonet.Algorithm):
         mu = max(1, round(self.config.reproduction.survival_threshold * size))
         ranked = np.argsort(-scores, kind="stable")
         parents = np.sort(ranked[:mu])
-        words = philox_of_children(
-            self.seed, state.generation + 1, mu, size - mu, Purpose.PARENTS, 0
-        )
+        children = np.arange(mu, size)
+        words = philox(self.seed, state.generation + 1, children, Purpose.PARENTS, 0)
         chosen = parents[choose(words[0], mu)]
         fitter = np.concatenate([parents, chosen])
         other = np.concatenate([np.full(mu, -1), chosen])  # -1 is a copy; itself, a mutated copy

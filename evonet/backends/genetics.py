@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evonet.genes.first_generation import FirstPlan
-from evonet.genes.mating import Indices, MatingShares
+from evonet.genes.mating import Indices, MatingShares, SpeciesMembers
 from evonet.genes.population import Population
 from evonet.genes.rules import Rules
 from evonet.installation import load_native, require_native
@@ -93,23 +93,25 @@ class NativeEngine:
         return fitter, other
 
     def speciate(
-        self, population: Population, representatives: Population, threshold: float, rules: Rules
-    ) -> tuple[npt.NDArray[np.int32], Indices]:
+        self,
+        population: Population,
+        parents: Population,
+        representatives: Indices,
+        threshold: float,
+        rules: Rules,
+    ) -> SpeciesMembers:
         """Divides a population by distance.
 
         Args:
             population: P genomes.
-            representatives: One genome of the previous generation per old species.
+            parents: The previous generation.
+            representatives: Position in it of the genome that stands for each old species.
             threshold: Genomes nearer than this share a species.
             rules: Distance rules.
-
-        Returns:
-            [P] the species of each genome, old ones first and then new ones; and for each
-            species the genome that now stands for it, or -1 if the species is gone.
         """
         speciate = self._typed("speciate", population.dtype)
-        species, chosen = speciate(population, representatives, threshold, rules, *self._how)
-        return species, chosen
+        found = speciate(population, parents, representatives, threshold, rules, *self._how)
+        return SpeciesMembers(*found)
 
     def _typed(self, name: str, dtype: np.dtype[Any]) -> Any:
         return getattr(self._native, name + ("32" if dtype == np.float32 else "64"))

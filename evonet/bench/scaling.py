@@ -122,7 +122,8 @@ def _connections(options: BenchOptions) -> Growth:
         calls["forward, 32 samples"].append(partial(network, x))
         calls["compile"].append(partial(build_schedule, population, threads=options.threads))
         calls["breed"].append(breed)
-        calls["speciate"].append(partial(engine.speciate, children, children[:0], 1e9, distance))
+        speciate = partial(engine.speciate, children, children, parents[:0], 1e9, distance)
+        calls["speciate"].append(speciate)
     return Growth(
         name="connections",
         title=f"Connections: {genomes} genomes with a node per four of them",

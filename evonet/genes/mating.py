@@ -1,4 +1,4 @@
-"""The next generation's shares: how many copies and children each species has."""
+"""Species as arrays: who belongs to them, and what they contribute to the next generation."""
 
 from __future__ import annotations
 
@@ -8,6 +8,20 @@ import numpy as np
 import numpy.typing as npt
 
 Indices = npt.NDArray[np.int64]
+
+
+class SpeciesMembers(NamedTuple):
+    """A population of P genomes, divided into S species, old ones first and then new ones.
+
+    Attributes:
+        members: [P] positions of the genomes, species by species, ascending within each.
+        starts: [S + 1] where the members of each species begin, and P.
+        representatives: [S] the genome that now stands for each; -1 if the species is gone.
+    """
+
+    members: Indices
+    starts: Indices
+    representatives: Indices
 
 
 class MatingShares(NamedTuple):

@@ -31,11 +31,11 @@ struct Nearest {
 }  // namespace
 
 template <class T>
-bool speciate(const GenomesView<T>& population, const GenomesView<T>& old, T threshold,
+bool speciate(const GenomesView<T>& population, const std::vector<Genome<T>>& old, T threshold,
               const DistanceRules<T>& rules, const EvolutionKernels<T>& kernels, int threads,
               const Interrupt::Poll& poll, Speciation& out) {
   if (threads <= 0) threads = available_threads();
-  const int64_t count = population.num_genomes, num_old = old.num_genomes;
+  const int64_t count = population.num_genomes, num_old = old.size();
   const int64_t genes = population.node_start[count] + population.conn_start[count];
   const int64_t chunk = std::clamp<int64_t>(kGenesPerChunk * count / (genes + 1), 1, 256);
   const int64_t num_chunks = (count + chunk - 1) / chunk;
@@ -69,10 +69,8 @@ bool speciate(const GenomesView<T>& population, const GenomesView<T>& old, T thr
 
   out.species.assign(count, -1);
   out.representative.assign(num_old, -1);
-  std::vector<Genome<T>> genomes;
-  for (int64_t s = 0; s < num_old; ++s) genomes.push_back(old[s]);
   std::vector<std::vector<Nearest<T>>> found(threads, std::vector<Nearest<T>>(num_old));
-  if (num_old > 0 && !measure_all(StandardSet<T>(genomes, kernels), 0, all,
+  if (num_old > 0 && !measure_all(StandardSet<T>(old, kernels), 0, all,
                                   [&](int worker, int64_t g, const T* distance) {
                                     for (int64_t s = 0; s < num_old; ++s) {
                                       found[worker][s].offer(distance[s], g);
@@ -111,7 +109,7 @@ bool speciate(const GenomesView<T>& population, const GenomesView<T>& old, T thr
     if (out.representative[s] >= 0) best[out.representative[s]] = T(-1);
   }
   const auto undecided = [&](int64_t g) { return best[g] > T(0); };
-  genomes.clear();
+  std::vector<Genome<T>> genomes;
   for (const int64_t g : out.representative) genomes.push_back(g < 0 ? Genome<T>{} : population[g]);
   if (num_old > 0 && !measure_all(StandardSet<T>(genomes, kernels), 0, undecided,
                                   [&](int, int64_t g, const T* distance) {
@@ -143,10 +141,21 @@ bool speciate(const GenomesView<T>& population, const GenomesView<T>& old, T thr
   return true;
 }
 
-template bool speciate(const GenomesView<float>&, const GenomesView<float>&, float,
+void group_members(const Speciation& found, int64_t* members, int64_t* starts) {
+  const size_t num_species = found.representative.size();
+  std::fill(starts, starts + num_species + 1, 0);
+  for (const int32_t s : found.species) ++starts[s + 1];
+  for (size_t s = 0; s < num_species; ++s) starts[s + 1] += starts[s];
+  std::vector<int64_t> next(starts, starts + num_species);
+  for (size_t g = 0; g < found.species.size(); ++g) {
+    members[next[found.species[g]]++] = static_cast<int64_t>(g);
+  }
+}
+
+template bool speciate(const GenomesView<float>&, const std::vector<Genome<float>>&, float,
                        const DistanceRules<float>&, const EvolutionKernels<float>&, int,
                        const Interrupt::Poll&, Speciation&);
-template bool speciate(const GenomesView<double>&, const GenomesView<double>&, double,
+template bool speciate(const GenomesView<double>&, const std::vector<Genome<double>>&, double,
                        const DistanceRules<double>&, const EvolutionKernels<double>&, int,
                        const Interrupt::Poll&, Speciation&);
 

@@ -16,8 +16,11 @@ struct Speciation {
 // `old` holds the previous representatives, in order of their species. Returns false if poll asked
 // to stop.
 template <class T>
-bool speciate(const GenomesView<T>& population, const GenomesView<T>& old, T threshold,
+bool speciate(const GenomesView<T>& population, const std::vector<Genome<T>>& old, T threshold,
               const DistanceRules<T>& rules, const EvolutionKernels<T>& kernels, int threads,
               const Interrupt::Poll& poll, Speciation& out);
+
+// Lists genomes by species, ascending within each: members [P], starts [S + 1].
+void group_members(const Speciation& found, int64_t* members, int64_t* starts);
 
 }  // namespace evonet

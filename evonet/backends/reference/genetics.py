@@ -26,7 +26,7 @@ from evonet.genes.arrays import (
     starts_of,
 )
 from evonet.genes.first_generation import FirstPlan
-from evonet.genes.mating import Indices, MatingShares
+from evonet.genes.mating import Indices, MatingShares, SpeciesMembers
 from evonet.genes.population import Population
 from evonet.genes.rules import Rules
 from evonet.numerics.philox import Purpose, choose
@@ -87,16 +87,21 @@ class ReferenceEngine:
         return plan_mating(scores, shares, seed, generation)
 
     def speciate(
-        self, population: Population, representatives: Population, threshold: float, rules: Rules
-    ) -> tuple[npt.NDArray[np.int32], Indices]:
+        self,
+        population: Population,
+        parents: Population,
+        representatives: Indices,
+        threshold: float,
+        rules: Rules,
+    ) -> SpeciesMembers:
         """See `NativeEngine`."""
         genomes = [Genes.of(population, g) for g in range(len(population))]
         species = np.full(len(genomes), -1, np.int32)
         chosen: list[int] = []
         with np.errstate(all="ignore"):
             limit = population.dtype.type(threshold)
-            for s in range(len(representatives)):
-                old = Genes.of(representatives, s)
+            for s, representative in enumerate(representatives.tolist()):
+                old = Genes.of(parents, representative)
                 away = [
                     (distance(old, genomes[g], rules), g)
                     for g in np.flatnonzero(species < 0).tolist()
@@ -117,7 +122,9 @@ class ReferenceEngine:
                     chosen.append(g)
                 else:
                     species[g] = nearest[1]
-        return species, np.array(chosen, np.int64)
+        starts = np.searchsorted(np.sort(species), np.arange(len(chosen) + 1))
+        members = np.argsort(species, kind="stable")
+        return SpeciesMembers(members, starts, np.array(chosen, np.int64))
 
 
 def make_first_genome(plan: FirstPlan, rules: Rules, draws: Draws, dtype: np.dtype[Any]) -> Genes:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -96,7 +97,7 @@ class NEAT(Algorithm):
             threshold=self.config.speciation.threshold,
             next_species=1,
         )
-        return self._divided(state, [], state.population[:0])
+        return self._divided(state, [], state.population)
 
     def continued_state(self, state: State) -> NeatState:
         """Judges the species, if the generation was told."""
@@ -130,9 +131,7 @@ class NEAT(Algorithm):
             self._engine,
         )
         bred = replace(state, **self.breed(state, plan.fitter, plan.other), verdict=None)
-        parents = sorted(plan.species, key=lambda s: s.key)
-        old = state.population[[s.representative for s in parents]]
-        return self._divided(bred, parents, old)
+        return self._divided(bred, sorted(plan.species, key=lambda s: s.key), state.population)
 
     def pack(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
         """Returns species and thresholds for a checkpoint."""
@@ -184,31 +183,33 @@ class NEAT(Algorithm):
             best=old.best,
         )
 
-    def _divided(self, state: NeatState, old: list[Species], old_genomes: Population) -> NeatState:
+    def _divided(self, state: NeatState, old: list[Species], parents: Population) -> NeatState:
         """Divides a generation into species.
 
         Args:
             state: A new state, which gets the species of its population.
             old: Species that may live on, by ascending key.
-            old_genomes: The genome that stood for each of them.
+            parents: The generation before, to which their representatives belong.
         """
         start = time.perf_counter()
-        assignment, chosen = self._engine.speciate(
-            state.population, old_genomes, state.threshold, self._distance_rules
+        members, starts, chosen = self._engine.speciate(
+            state.population,
+            parents,
+            np.array([s.representative for s in old], np.int64),
+            state.threshold,
+            self._distance_rules,
         )
         self.spent["speciate"] = self.spent.get("speciate", 0.0) + time.perf_counter() - start
-        order = np.argsort(assignment, kind="stable")
-        bounds = np.searchsorted(assignment[order], np.arange(len(chosen) + 1))
+        bounds = pairwise(starts.tolist())
         species: list[Species] = []
-        for i, representative in enumerate(chosen.tolist()):
+        for i, (representative, (a, b)) in enumerate(zip(chosen.tolist(), bounds, strict=True)):
             if representative < 0:
                 continue
-            members = order[bounds[i] : bounds[i + 1]]
             if i < len(old):
-                species.append(old[i].with_members(members, representative))
+                species.append(old[i].with_members(members[a:b], representative))
             else:
                 now, key = state.generation, state.next_species
-                species.append(Species(key, now, now, members, representative))
+                species.append(Species(key, now, now, members[a:b], representative))
                 state.next_species += 1
         state.species = species
         state.threshold = self._adapted(state.threshold, len(species))

@@ -97,7 +97,7 @@ GenomesView<T> read_population(const nb::object& p) {
 template <class T>
 nb::dict to_dict(Offspring<T>& out) {
   nb::dict d;
-  const auto add = [&](const char* name, auto& genes) { d[name] = to_numpy(genes); };
+  const auto add = [&](const char* name, auto& genes) { d[name] = to_read_only_numpy(genes); };
   add("node_start", out.node_start);
   out.genes.each_node_gene(add);
   add("conn_start", out.conn_start);
@@ -147,11 +147,19 @@ nb::dict first(int64_t num_genomes, int num_inputs, int num_nodes, In<int64_t> s
 }
 
 template <class T>
-nb::tuple put_into_species(const nb::object& population, const nb::object& representatives,
-                           double threshold, const nb::dict& rules, int threads,
-                           const std::string& simd) {
+nb::tuple put_into_species(const nb::object& population, const nb::object& parents,
+                           In<int64_t> representatives, double threshold, const nb::dict& rules,
+                           int threads, const std::string& simd) {
   const GenomesView<T> genomes = read_population<T>(population);
-  const GenomesView<T> old = read_population<T>(representatives);
+  const GenomesView<T> before = read_population<T>(parents);
+  std::vector<Genome<T>> old;
+  for (size_t s = 0; s < representatives.shape(0); ++s) {
+    const int64_t genome = representatives.data()[s];
+    if (genome < 0 || genome >= before.num_genomes) {
+      throw nb::value_error("a representative is beyond the population");
+    }
+    old.push_back(before[genome]);
+  }
   const DistanceRules<T> distance_rules = read_distance_rules<T>(rules);
   const EvolutionKernels<T>& kernels = find_isa(simd).kernels(T()).evolution;
   Speciation found;
@@ -159,11 +167,12 @@ nb::tuple put_into_species(const nb::object& population, const nb::object& repre
     return speciate(genomes, old, static_cast<T>(threshold), distance_rules, kernels, threads,
                     python_signal, found);
   });
-  Buffer<int32_t> species(static_cast<int64_t>(found.species.size()));
-  Buffer<int64_t> chosen(static_cast<int64_t>(found.representative.size()));
-  std::copy(found.species.begin(), found.species.end(), species.data.get());
+  const size_t num_species = found.representative.size();
+  Buffer<int64_t> members(genomes.num_genomes), starts(static_cast<int64_t>(num_species) + 1);
+  Buffer<int64_t> chosen(static_cast<int64_t>(num_species));
+  group_members(found, members.data.get(), starts.data.get());
   std::copy(found.representative.begin(), found.representative.end(), chosen.data.get());
-  return nb::make_tuple(to_numpy(species), to_numpy(chosen));
+  return nb::make_tuple(to_numpy(members), to_numpy(starts), to_numpy(chosen));
 }
 
 template <class T>
@@ -192,9 +201,9 @@ void bind(nb::module_& m, const std::string& suffix) {
   m.def(("first_generation" + suffix).c_str(), &first<T>, "num_genomes"_a, "num_inputs"_a,
         "num_nodes"_a, "source"_a, "target"_a, "num_wanted"_a, "one_input"_a, "rules"_a, "seed"_a,
         "generation"_a, "threads"_a, "simd"_a, "Makes the arrays of the first generation.");
-  m.def(("speciate" + suffix).c_str(), &put_into_species<T>, "population"_a, "representatives"_a,
-        "threshold"_a, "rules"_a, "threads"_a, "simd"_a,
-        "The species of each genome, and the genome that stands for each species or -1.");
+  m.def(("speciate" + suffix).c_str(), &put_into_species<T>, "population"_a, "parents"_a,
+        "representatives"_a, "threshold"_a, "rules"_a, "threads"_a, "simd"_a,
+        "The genomes by species, where each species begins, and who stands for it or -1.");
   m.def(("distances" + suffix).c_str(), &distances<T>, "population"_a, "a"_a, "b"_a, "rules"_a,
         "simd"_a, "The distance between genomes a[i] and b[i], for all i.");
 }

@@ -60,12 +60,17 @@ void run_interruptibly(Work&& work) {
 template <class E>
 using In = nb::ndarray<const E, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-template <class E>
+template <class E, class Seen = E>
 nb::object to_numpy(Buffer<E>& buffer, std::vector<size_t> shape = {}) {
   if (shape.empty()) shape = {static_cast<size_t>(buffer.size)};
   E* data = buffer.data.release();
   nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<E*>(p); });
-  return nb::cast(nb::ndarray<nb::numpy, E>(data, shape.size(), shape.data(), owner));
+  return nb::cast(nb::ndarray<nb::numpy, Seen>(data, shape.size(), shape.data(), owner));
+}
+
+template <class E>
+nb::object to_read_only_numpy(Buffer<E>& buffer) {
+  return to_numpy<E, const E>(buffer);
 }
 
 }  // namespace evonet

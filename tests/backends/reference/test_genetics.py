@@ -263,8 +263,11 @@ def test_any_genomes_are_divided_equally(
         "genome.compatibility_weight_coefficient": weight,
     }
     rules = distance_rules(make_config(changes))
-    old, new = everyone[:num_old], everyone[num_old:]
-    found = [e.speciate(new, old, threshold, rules) for e in (NativeEngine(2), ReferenceEngine())]
+    old, new = np.arange(min(num_old, len(everyone))), everyone[num_old:]
+    found = [
+        engine.speciate(new, everyone, old, threshold, rules)
+        for engine in (NativeEngine(2), ReferenceEngine())
+    ]
     for one, another in zip(*found, strict=True):
         assert one.dtype == another.dtype
         assert one.tolist() == another.tolist()

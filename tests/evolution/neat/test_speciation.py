@@ -102,8 +102,20 @@ def divide(
     dtype: str, old: list[int], new: list[int], threshold: float, threads: int = 2
 ) -> tuple[list[int], list[int]]:
     everyone = evolved(dtype)
-    species, chosen = NativeEngine(threads).speciate(everyone[new], everyone[old], threshold, RULES)
-    return species.tolist(), chosen.tolist()
+    return assign(NativeEngine(threads), everyone[new], everyone, old, threshold)
+
+
+def assign(
+    engine: NativeEngine, new: Population, parents: Population, old: list[int], threshold: float
+) -> tuple[list[int], list[int]]:
+    """The species of each genome, and who stands for each."""
+    found = engine.speciate(new, parents, np.array(old, np.int64), threshold, RULES)
+    species = np.full(len(new), -1)
+    for s, (a, b) in enumerate(itertools.pairwise(found.starts.tolist())):
+        members = found.members[a:b]
+        assert (np.diff(members) > 0).all()
+        species[members] = s
+    return species.tolist(), found.representatives.tolist()
 
 
 # Repeated genomes make ties.
@@ -162,8 +174,7 @@ def test_nobody_leaves_every_species_empty() -> None:
 def test_a_founder_draws_later_genomes_away_from_farther_species() -> None:
     """Biases b lie b / 2 apart: 4 founds, since 2 is not below 2, and 5 is nearest to it."""
     line = Population.concatenate([one_genome([Node(0, b)], []) for b in (0, 4, 8, 10, 5)])
-    species, chosen = NativeEngine().speciate(line, line[:0], 2.0, RULES)
-    assert (species.tolist(), chosen.tolist()) == ([0, 1, 2, 2, 1], [0, 1, 2])
+    assert assign(NativeEngine(), line, line, [], 2.0) == ([0, 1, 2, 2, 1], [0, 1, 2])
 
 
 # ---- over generations -------------------------------------------------------------------------
