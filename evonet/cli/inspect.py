@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from evonet.cli.options import FilePath
 from evonet.definitions.dynamics import KINDS
 from evonet.messages import counted
 
@@ -19,8 +20,8 @@ BEFORE: Final = "′"  # marks a value of the step before
 
 
 @click.command()
-@click.argument("champion", metavar="RUN_OR_CHAMPION", type=click.Path(path_type=Path))
-@click.option("--svg", type=click.Path(path_type=Path), help="Also draw it to this SVG file.")
+@click.argument("champion", metavar="RUN_OR_CHAMPION", type=FilePath())
+@click.option("--svg", type=FilePath(), help="Also draw it to this SVG file.")
 def command(champion: Path, svg: Path | None) -> None:
     """Draw the champion of a run, or of a champion file, and analyse its schedule.
 

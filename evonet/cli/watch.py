@@ -11,6 +11,7 @@ import click
 
 from evonet.cli.app import Exit, describe
 from evonet.cli.interrupts import Interrupts
+from evonet.cli.streams import complain
 from evonet.errors import EvonetError, RunFolderError
 from evonet.evolution.callbacks import Progress
 from evonet.evolution.hooks import Callback, Result, Run
@@ -112,7 +113,7 @@ class Watch:
             write_report(self._home)
         except (EvonetError, OSError) as error:
             reason = describe(error) if isinstance(error, OSError) else str(error)
-            click.echo(f"evonet: warning: no report was written: {reason}", err=True)
+            complain(f"evonet: warning: no report was written: {reason}")
             return False
         return True
 
