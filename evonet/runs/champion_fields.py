@@ -45,7 +45,7 @@ def check_fields(document: Mapping[str, Any]) -> None:
 
 
 def _check_table(table: Mapping[str, Any], rules: Mapping[str, Rule], prefix: str) -> None:
-    for name in sorted(rules.keys() ^ table.keys()):
+    for name in sorted(rules.keys() ^ table.keys()) if rules.keys() != table.keys() else ():
         problem = "is missing" if name in rules else "is unknown"
         expected = ", ".join(sorted(rules))
         raise FileFormatError(f"{prefix}{show(name)[1:-1]} {problem}. Expected {expected}.")
