@@ -116,10 +116,6 @@ class FileFormatError(EvonetError, ValueError):
     """A file is not what it claims to be, or is damaged."""
 
 
-# More faults than this are counted, not listed.
-MOST_FAULTS: Final = 50
-
-
 class ConfigFault(NamedTuple):
     """One thing that is wrong with a config.
 
@@ -136,7 +132,7 @@ class ConfigFault(NamedTuple):
 
 
 class ConfigError(EvonetError, ValueError):
-    """A config has faults; the message has one line for each of the first `MOST_FAULTS`.
+    """A config has faults; the message has one line for each.
 
     Attributes:
         source: The name of the file.
@@ -146,10 +142,7 @@ class ConfigError(EvonetError, ValueError):
     def __init__(self, source: str, faults: Iterable[ConfigFault]) -> None:
         self.source = source
         self.faults = tuple(faults)
-        listed = [self._line(fault) for fault in self.faults[:MOST_FAULTS]]
-        if len(self.faults) > MOST_FAULTS:
-            listed.append(f"{source}: There are {len(self.faults) - MOST_FAULTS:,} more faults.")
-        super().__init__("\n".join(listed))
+        super().__init__("\n".join(map(self._line, self.faults)))
 
     def __reduce__(self) -> tuple[type[ConfigError], tuple[str, tuple[ConfigFault, ...]]]:
         return type(self), (self.source, self.faults)

@@ -7,7 +7,6 @@ from pathlib import Path
 import click
 
 from evonet.cli.options import (
-    FilePath,
     generations,
     on_bad_fitness,
     profile,
@@ -18,10 +17,10 @@ from evonet.cli.options import (
 
 
 @click.command()
-@click.argument("task_or_config", metavar="TASK_OR_TOML")
+@click.argument("task_or_config", metavar="TASK_OR_FILE")
 @click.option(
     "--config",
-    type=FilePath(),
+    type=click.Path(path_type=Path),
     help="The config for a task given by name, such as one of neat-python.",
 )
 @click.option("--population", type=int, help="Genomes per generation.")
@@ -34,8 +33,15 @@ from evonet.cli.options import (
 @set_options
 @click.option("--episodes", type=int, help="Episodes per genome, for tasks that have them.")
 @click.option(
+    "--data",
+    type=click.Path(path_type=Path),
+    help="The table of examples, for tasks that have one: a CSV or NPZ file.",
+)
+@click.option("--target", multiple=True, help="The column to predict; may be repeated for numbers.")
+@click.option("--test", type=float, help="The fraction of examples to hold out.")
+@click.option(
     "--out",
-    type=FilePath(),
+    type=click.Path(path_type=Path),
     help="The run's folder. [default: runs/TASK-001, -002, ...]",
 )
 @profile
@@ -51,15 +57,18 @@ def command(
     on_bad_fitness: str | None,
     assignments: tuple[str, ...],
     episodes: int | None,
+    data: Path | None,
+    target: tuple[str, ...],
+    test: float | None,
     out: Path | None,
     profile: bool,
     quiet: bool,
 ) -> int:
-    """Evolve networks on TASK_OR_TOML until it is solved.
+    """Evolve networks on TASK_OR_FILE until it is solved.
 
-    TASK_OR_TOML is the name of a task (see `evonet tasks`), "gym:NAME" for a Gymnasium
-    environment, "module:Class" or "file.py:Class" for a custom task, or a config file (see
-    `evonet new`).
+    TASK_OR_FILE is the name of a task (see `evonet tasks`), "gym:NAME" for a Gymnasium
+    environment, "module:Class" or "file.py:Class" for a custom task, a config file (see
+    `evonet new`), or a table of examples: data.csv --target COLUMN.
 
     With --config and a config of neat-python, "file.py:NAME" may also be the fitness function or
     evaluator of a neat-python script; a neat-python reporter then prints the progress.
@@ -82,6 +91,9 @@ def command(
             "run.threads": threads,
             "run.on_bad_fitness": on_bad_fitness,
             "task.episodes": episodes,
+            "task.data": None if data is None else str(data.resolve()),
+            "task.targets": list(target) or None,
+            "task.test_fraction": test,
         },
         assignments,
     )

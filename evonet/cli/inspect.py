@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from evonet.cli.options import FilePath
 from evonet.definitions.dynamics import KINDS
 from evonet.messages import counted
 
@@ -20,31 +19,23 @@ BEFORE: Final = "′"  # marks a value of the step before
 
 
 @click.command()
-@click.argument("champion", metavar="RUN_OR_CHAMPION", type=FilePath())
-@click.option("--svg", type=FilePath(), help="Also draw it to this SVG file.")
+@click.argument("champion", metavar="RUN_OR_CHAMPION", type=click.Path(path_type=Path))
+@click.option("--svg", type=click.Path(path_type=Path), help="Also draw it to this SVG file.")
 def command(champion: Path, svg: Path | None) -> None:
     """Draw the champion of a run, or of a champion file, and analyse its schedule.
 
     Work is the time on one processor and span the time on infinitely many, in steps of one link
     or one activation each; work / span is the greatest possible speed-up.
     """
-    from evonet.errors import RunFolderError
     from evonet.files.atomic import open_atomic
     from evonet.report.layout import lay_out
     from evonet.report.names import pin_names
     from evonet.report.network import draw_network
     from evonet.report.terminal import draw_in_terminal
-    from evonet.runs import RunFolder
     from evonet.runs.champion import read_champion
+    from evonet.runs.folder import find_champion
 
-    path = champion
-    if champion.is_dir():
-        home = RunFolder(champion)
-        home.check()
-        path = home.champion
-        if not path.is_file():
-            raise RunFolderError(f"{champion}: no generation is done yet, so there is no champion.")
-    found = read_champion(path)
+    found = read_champion(find_champion(champion))
     layout = lay_out(found.population, found.dynamics)
     pins = found.population.num_inputs, found.population.num_outputs
     names = pin_names(found.metadata.get("task"), *pins, found.metadata)

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from evonet.cli.tables import TABLE_ENDINGS, describe_table, table_options
 from evonet.config import Config
 from evonet.config.config import TABLES
 from evonet.errors import ConfigError, ConfigFault, RunFolderError
@@ -27,6 +28,9 @@ OPTIONS = {
     "run.threads": "--threads",
     "run.on_bad_fitness": "--on-bad-fitness",
     "task.episodes": "--episodes",
+    "task.data": "--data",
+    "task.targets": "--target",
+    "task.test_fraction": "--test",
 }
 
 
@@ -79,7 +83,7 @@ def find_settings(
     """Finds the config that was asked for, changes it, and makes its task.
 
     Args:
-        what: A config file, or the name of a task, with or without a config in configs/.
+        what: A config file, a table, or the name of a task, with or without a config in configs/.
         changes: New values for settings, by their names.
         config_path: The config file, if `what` is a task.
     """
@@ -93,6 +97,12 @@ def find_settings(
     if config_path is not None:
         name, source, config = config_path.stem, str(config_path), Config.load(config_path)
         found = _find_task_entries(config, what, config_path)
+    elif path.suffix.lower() in TABLE_ENDINGS:
+        name, source = path.stem, "command line"
+        config = Config.from_dict({"task": describe_table(path, changes)})
+    elif what in ("classification", "regression") and "task.data" in changes:
+        name, source = Path(str(changes["task.data"])).stem, "command line"
+        config = Config.from_dict({"task": table_options(what)})
     elif path.suffix.lower() in ENDINGS or path.is_file():
         name, source, config = path.stem, str(path), Config.load(path)
         found = _find_data(config, path.parent)

@@ -11,7 +11,6 @@ import click
 
 from evonet.cli.app import Exit, describe
 from evonet.cli.interrupts import Interrupts
-from evonet.cli.streams import complain
 from evonet.errors import EvonetError, RunFolderError
 from evonet.evolution.callbacks import Progress
 from evonet.evolution.hooks import Callback, Result, Run
@@ -113,7 +112,7 @@ class Watch:
             write_report(self._home)
         except (EvonetError, OSError) as error:
             reason = describe(error) if isinstance(error, OSError) else str(error)
-            complain(f"evonet: warning: no report was written: {reason}")
+            click.echo(f"evonet: warning: no report was written: {reason}", err=True)
             return False
         return True
 
@@ -201,3 +200,5 @@ class _FirstLine(Callback):
             f"{self._name}: {counted(len(algorithm.state.population), 'genome')} on backend "
             f"{backend}, seed {algorithm.seed}{again}, into {self._home.path}"
         )
+        for note in run.task.notes:
+            click.echo(f"  {note}")

@@ -2,21 +2,11 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
-from collections.abc import Iterable, Mapping
-from contextlib import ExitStack, suppress
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final, TextIO
-
-from evonet.files.atomic import open_atomic, resolve_inside
-from evonet.files.regular import open_regular
-
-# Not through a link that has taken the file's place.
-APPENDING: Final = (
-    os.O_WRONLY | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-)
+from typing import Any, TextIO
 
 
 class GenerationLines:
@@ -30,8 +20,7 @@ class GenerationLines:
         """Opens nothing yet.
 
         Args:
-            path: The file; created, with its folder, by `begin`. No link is followed out of its
-                folder, and nothing but a regular file is written to.
+            path: The file; created, with its folder, by `begin`.
         """
         self._path = Path(path)
         self._file: TextIO | None = None
@@ -47,10 +36,8 @@ class GenerationLines:
         """
         if self._file is None:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            path = resolve_inside(self._path)
-            self._cut(path, generation)
-            file = open_regular(path, APPENDING)
-            self._file = io.TextIOWrapper(file, encoding="utf-8", newline="\n")
+            self._cut(generation)
+            self._file = open(self._path, "a", encoding="utf-8", newline="\n")  # noqa: SIM115
 
     def write(self, line: Mapping[str, Any]) -> None:
         """Appends a line and flushes it; call `begin` first.
@@ -71,41 +58,18 @@ class GenerationLines:
             file, self._file = self._file, None
             file.close()
 
-    def _cut(self, path: Path, generation: int) -> None:
-        """Keeps the lines before a generation's first line or an incomplete line.
-
-        They go to a new file, so that copies of a folder by hard links stay as they are.
-        """
-        with ExitStack() as files:
-            old: Iterable[bytes] = ()
-            if generation > 0:
-                with suppress(FileNotFoundError):
-                    old = files.enter_context(open_regular(path))
-            new = files.enter_context(open_atomic(path))
-            for line in old:
+    def _cut(self, generation: int) -> None:
+        """Truncates the file before a generation's first line or an incomplete line."""
+        if generation == 0 or not self._path.exists():
+            self._path.write_bytes(b"")
+            return
+        with open(self._path, "r+b") as file:
+            end = 0
+            for line in file:
                 if not line.endswith(b"\n") or _generation_of(line) >= generation:
                     break
-                new.write(line)
-
-
-def goes_beyond(path: str | os.PathLike[str], generation: int) -> bool:
-    """Whether a file has complete lines of later generations, or lines of something else.
-
-    Args:
-        path: The file, which need not exist.
-        generation: The last generation that does not count.
-
-    Raises:
-        OSError: The file cannot be read.
-    """
-    try:
-        with open_regular(path) as file:
-            return any(
-                line.endswith(b"\n") and not 0 <= _generation_of(line) <= generation
-                for line in file
-            )
-    except FileNotFoundError:
-        return False
+                end += len(line)
+            file.truncate(end)
 
 
 def _generation_of(line: bytes) -> int:

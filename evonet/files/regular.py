@@ -19,7 +19,7 @@ def open_regular(path: str | os.PathLike[str], flags: int = READING) -> BinaryIO
 
     Args:
         path: The file.
-        flags: Those of `os.open`.
+        flags: Those of `os.open`; a file that may be written to is opened for reading too.
 
     Raises:
         OSError: It cannot be opened, or is no regular file.
@@ -27,7 +27,7 @@ def open_regular(path: str | os.PathLike[str], flags: int = READING) -> BinaryIO
     descriptor = os.open(path, flags, 0o666)
     try:
         check_regular(path, os.fstat(descriptor).st_mode)
-        return os.fdopen(descriptor, "wb" if flags & (os.O_WRONLY | os.O_RDWR) else "rb")
+        return os.fdopen(descriptor, "r+b" if flags & os.O_RDWR else "rb")
     except BaseException:
         os.close(descriptor)
         raise

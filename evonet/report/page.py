@@ -10,7 +10,7 @@ import numpy as np
 from evonet.config import Config
 from evonet.definitions.controls import CONTROL_IDS
 from evonet.errors import RunFolderError
-from evonet.files.atomic import open_atomic, resolve_inside
+from evonet.files.atomic import open_atomic
 from evonet.messages import counted
 from evonet.report.episode import MOST_STEPS, Episode, record_episode
 from evonet.report.family import draw_family
@@ -44,7 +44,7 @@ def write_report(home: RunFolder) -> None:
         OSError: A file cannot be read, or the page cannot be written.
     """
     page = render_report(home)
-    with open_atomic(resolve_inside(home.report)) as file:
+    with open_atomic(home.report) as file:
         file.write(page.encode())
 
 

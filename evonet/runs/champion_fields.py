@@ -36,7 +36,8 @@ def check_fields(document: Mapping[str, Any]) -> None:
             f"has version {show(version)}, from a newer evonet. This one reads up to version "
             f"{VERSION}. Update evonet."
         )
-    _check_table(document, FIELDS, "")
+    optional = {name: rule for name, rule in OPTIONAL.items() if name in document}
+    _check_table(document, FIELDS | optional, "")
     for name, rules in (("nodes", NODE), ("connections", CONNECTION)):
         for i, gene in enumerate(document[name]):
             if not isinstance(gene, dict):
@@ -45,7 +46,7 @@ def check_fields(document: Mapping[str, Any]) -> None:
 
 
 def _check_table(table: Mapping[str, Any], rules: Mapping[str, Rule], prefix: str) -> None:
-    for name in sorted(rules.keys() ^ table.keys()) if rules.keys() != table.keys() else ():
+    for name in sorted(rules.keys() ^ table.keys()):
         problem = "is missing" if name in rules else "is unknown"
         expected = ", ".join(sorted(rules))
         raise FileFormatError(f"{prefix}{show(name)[1:-1]} {problem}. Expected {expected}.")
@@ -110,6 +111,10 @@ FIELDS: Final[dict[str, Rule]] = {
     "functions": (is_texts, "tables of activations and aggregations with expressions"),
     "nodes": LIST,
     "connections": LIST,
+}
+# What only some champions have.
+OPTIONAL: Final[dict[str, Rule]] = {
+    "encoding": (lambda value: isinstance(value, dict), "an object"),
 }
 NODE: Final[dict[str, Rule]] = {
     "key": KEY,

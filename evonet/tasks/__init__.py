@@ -12,7 +12,8 @@ from evonet.tasks.base import Task
 from evonet.tasks.control import Control
 from evonet.tasks.registry import TASKS, RegisteredTask, make_task, register, task_from_config
 from evonet.tasks.stepwise import Stepwise, World
-from evonet.tasks.supervised import Supervised, classification, parity, regression, xor
+from evonet.tasks.supervised import Supervised, parity, xor
+from evonet.tasks.tabular import classification, regression
 
 __all__ = [
     "TASKS",

@@ -13,6 +13,7 @@ from evonet.evaluation import Evaluation, Round
 
 if TYPE_CHECKING:
     from evonet.network import Network
+    from evonet.tasks.encoding import Encoding
     from evonet.tasks.examples import Examples
 
 REQUIRED: Final = ("num_inputs", "num_outputs", "evaluate")
@@ -28,6 +29,8 @@ OFFERS: Final = (
     "held_out_scores",
     "results",
     "examples",
+    "encoding",
+    "notes",
     "returns",
     "score",
 )
@@ -51,6 +54,8 @@ class Task:
             depend on a genome's neighbours sets it to False and is evaluated whole.
         is_native: Whether evaluation happens in compiled code, not in Python.
         num_held_out: Examples that no fitness depends on.
+        encoding: How the rows of a table become inputs, for champions that predict; or None.
+        notes: Lines about how the task came about, which the command line prints.
     """
 
     num_inputs: int
@@ -62,6 +67,8 @@ class Task:
     splits: bool = True
     is_native: ClassVar[bool] = False
     num_held_out: int = 0
+    encoding: Encoding | None = None
+    notes: tuple[str, ...] = ()
 
     def evaluate(self, network: Network, seed: int) -> Any:
         """Scores every genome.

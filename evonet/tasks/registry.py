@@ -22,7 +22,9 @@ from evonet.errors import ConfigError, ConfigFault, EvonetError, OptionError
 from evonet.messages import did_you_mean, show
 from evonet.tasks.base import Task
 from evonet.tasks.control import Control
-from evonet.tasks.supervised import classification, parity, regression, xor
+from evonet.tasks.datasets import DATASETS, dataset_task
+from evonet.tasks.supervised import parity, xor
+from evonet.tasks.tabular import classification, regression
 from evonet.tasks.user import find_class
 
 __all__ = ["TASKS", "RegisteredTask", "make_task", "register", "task_from_config"]
@@ -238,5 +240,7 @@ register("xor", "the exclusive or of two bits", xor)
 register("parity", "whether an odd number of bits is set", parity)
 register("regression", "predict numbers from a table of examples", regression)
 register("classification", "predict classes from a table of examples", classification)
+for _dataset in DATASETS.values():
+    register(_dataset.name, _dataset.summary, dataset_task(_dataset))
 for _control in CONTROLS:
     register(_control.name, _control.summary, partial(Control, _control.name))

@@ -59,11 +59,18 @@ def describe_results(task: Supervised, network: Network) -> dict[str, Any]:
             name: {
                 "examples": len(part.x),
                 "scores": {n: _plain(s[0]) for n, s in task.scores(network, part).items()},
-                **_details(kind, task, part, network(part.x)[0].astype(np.float64)),
+                **_details(kind, task, part, _answers(network, part)),
             }
             for name, part in parts.items()
         },
     }
+
+
+def _answers(network: Network, part: Examples) -> Reals:
+    network.reset()  # examples know nothing of each other, even if the network has memory
+    answers: Reals = network(part.x)[0].astype(np.float64)
+    network.reset()
+    return answers
 
 
 def _details(kind: str, task: Supervised, part: Examples, answers: Reals) -> dict[str, Any]:

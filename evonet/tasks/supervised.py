@@ -12,8 +12,9 @@ from evonet.config.rules import Maybe, Real, Whole
 from evonet.errors import OptionError, ShapeError, check_option
 from evonet.evaluation import Evaluation, Round
 from evonet.tasks.base import Task
-from evonet.tasks.examples import Examples, read_examples, split_examples
-from evonet.tasks.options import FilePath, read_option
+from evonet.tasks.encoding import Encoding
+from evonet.tasks.examples import Examples
+from evonet.tasks.options import read_option
 from evonet.tasks.results import describe_results
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ class Supervised(Task):
         mean: Whether the loss is per sample.
         test: Held-out examples, on which no fitness depends, or None.
         validation: Examples that decide which genome is the best so far, and no fitness; or None.
+        encoding: How a table became these numbers, or None.
     """
 
     is_native = True
@@ -53,6 +55,8 @@ class Supervised(Task):
         validation: Examples | None = None,
         input_names: Sequence[str] = (),
         output_names: Sequence[str] = (),
+        encoding: Encoding | None = None,
+        notes: Sequence[str] = (),
     ) -> None:
         """Makes a task of examples; the class and `Task` describe the arguments.
 
@@ -81,6 +85,8 @@ class Supervised(Task):
         self.num_held_out = 0 if test is None else len(test.x)
         self.input_names = tuple(input_names)
         self.output_names = tuple(output_names)
+        self.encoding = encoding
+        self.notes = tuple(notes)
 
     def evaluate(self, network: Network, seed: int) -> npt.NDArray[Any]:
         """Scores every genome; the seed makes no difference."""
@@ -138,11 +144,15 @@ class Supervised(Task):
 
     def in_units(self, y: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """Turns targets or outputs [B, O] into the units of the data."""
-        return y
+        return y if self.encoding is None else self.encoding.in_units(y)
 
     def examples(self) -> Examples:
         """Returns the examples that fitness is made of."""
         return Examples(self.x, self.y)
+
+    def __repr__(self) -> str:
+        sizes = ", ".join(f"{len(part.x)} {name}" for name, part in self.parts().items())
+        return f"Supervised({self.num_inputs} inputs, {self.num_outputs} outputs, {sizes})"
 
 
 def xor() -> Supervised:
@@ -169,75 +179,3 @@ def parity(*, bits: int = 3, solved: float | None = None) -> Supervised:
     perfect = float(2**bits)
     threshold = SOLVED_SHARE * perfect if solved is None else solved
     return Supervised(x, y, best=perfect, solved=threshold)
-
-
-def regression(
-    *,
-    data: Any,
-    targets: Any = None,
-    test_fraction: float = 0.0,
-    split_seed: int = 0,
-    standardize: bool = False,
-    solved: float | None = None,
-) -> Supervised:
-    """Predicts numbers; fitness is minus the mean squared error.
-
-    Args:
-        data: Path of a CSV file with a header, or of an NPZ file with x and y, or (x, y) arrays.
-        targets: The columns of a CSV file to predict; None for the last.
-        test_fraction: The fraction of examples to hold out for `test_scores`.
-        split_seed: Decides which are held out.
-        standardize: Whether to shift and scale inputs, not targets, to mean 0 and deviation 1.
-        solved: The fitness that solves the task; None for none.
-
-    Raises:
-        OptionError: An option is out of range.
-        FileFormatError: The file does not hold examples.
-        FileNotFoundError: There is no such file.
-    """
-    examples = _load(data, targets, classes=False)
-    split = split_examples(examples, test_fraction, split_seed, standardize)
-    return _mean_loss("squared", *split, solved)
-
-
-def classification(
-    *,
-    data: Any,
-    targets: Any = None,
-    test_fraction: float = 0.0,
-    split_seed: int = 0,
-    standardize: bool = False,
-    solved: float | None = None,
-) -> Supervised:
-    """Predicts classes; fitness is minus the mean cross-entropy of the outputs' softmax.
-
-    Classes are text or numbers; networks have an output for each, in sorted order.
-
-    Args:
-        data: Path of a CSV file with a header, or of an NPZ file with x and y, or (x, y) arrays.
-        targets: The column of a CSV file that holds the class; None for the last.
-        test_fraction: The fraction of examples to hold out for `test_scores`.
-        split_seed: Decides which are held out.
-        standardize: Whether to shift and scale inputs to mean 0 and deviation 1.
-        solved: The fitness that solves the task; None for none.
-
-    Raises:
-        EvonetError: As `regression` raises it.
-    """
-    examples = _load(data, targets, classes=True)
-    split = split_examples(examples, test_fraction, split_seed, standardize)
-    return _mean_loss("cross_entropy", *split, solved)
-
-
-def _mean_loss(
-    loss: Loss, train: Examples, test: Examples | None, solved: float | None
-) -> Supervised:
-    task = Supervised(train.x, train.y, loss=loss, mean=True, solved=solved, test=test)
-    task.input_names, task.output_names = train.input_names, train.output_names
-    return task
-
-
-def _load(data: Any, targets: Any, classes: bool) -> Examples:
-    if isinstance(data, tuple) and len(data) == 2:
-        return Examples.of(*data, classes=classes)
-    return read_examples(read_option("data", data, FilePath()), targets, classes=classes)

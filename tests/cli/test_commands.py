@@ -391,7 +391,7 @@ def one_line(said: tuple[int, str, str], status: Exit, *words: str) -> None:
     ("arguments", "status", "words"),
     [
         (["evolev"], Exit.USAGE, ["'evolev' is not a command", 'Did you mean "evolve"?']),
-        (["evolve"], Exit.USAGE, ["Missing argument", "TASK_OR_TOML"]),
+        (["evolve"], Exit.USAGE, ["Missing argument", "TASK_OR_FILE"]),
         (["evolve", "xor", "--populaton", "3"], Exit.USAGE, ["--populaton"]),
         (["evolve", "xor", "--population", "x"], Exit.USAGE, ["--population"]),
         (["evolve", "carpole"], Exit.ERROR, ["carpole", 'Did you mean "cartpole"?']),

@@ -13,7 +13,7 @@ import pytest
 
 from evonet.errors import FileFormatError
 from evonet.files import npz
-from evonet.tasks.examples import read_examples
+from evonet.tasks.data import read_examples
 
 
 def array_file(header: str, data: bytes = b"", version: tuple[int, int] = (1, 0)) -> bytes:

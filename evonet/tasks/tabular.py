@@ -1,0 +1,163 @@
+"""Tasks from tables of examples: numbers or classes to predict."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from evonet.messages import counted
+from evonet.tasks.data import Data, Parts, load_data, split_data
+from evonet.tasks.encoding import Missing
+from evonet.tasks.supervised import Supervised
+from evonet.tasks.tables import Header
+
+
+def regression(
+    *,
+    data: Any,
+    targets: Any = None,
+    test_fraction: float = 0.0,
+    validation_fraction: float = 0.0,
+    split_seed: int = 0,
+    standardize: bool = False,
+    standardize_targets: bool = False,
+    missing: Missing = "error",
+    categories: Sequence[str] = (),
+    exclude: Sequence[str] = (),
+    header: Header = "auto",
+    solved: float | None = None,
+) -> Supervised:
+    """Predicts numbers; fitness is minus the mean squared error.
+
+    Args:
+        data: Path of a CSV file, or of an NPZ file with x and y, or (x, y) arrays.
+        targets: The columns of a CSV file to predict; None for the last.
+        test_fraction: The fraction of examples to hold out for `test_scores`.
+        validation_fraction: The fraction of the others that decides which genome is the best so
+            far, and thus, with run.patience, when to stop; no fitness depends on it.
+        split_seed: Decides which examples are in which part.
+        standardize: Whether to shift and scale inputs, not targets, to mean 0 and deviation 1.
+        standardize_targets: Whether to do the same with targets: fitness is then r2 - 1.
+        missing: What to do about missing cells: "error", "fill" by the mean of the training
+            examples, or "drop" their rows. Rows without a target are left out in either case.
+        categories: Columns of numbers that are categories all the same.
+        exclude: Columns that networks do not see.
+        header: Whether a CSV file starts with the names of columns: "yes", "no", or "auto" to find
+            out.
+        solved: The fitness that solves the task; None for none.
+
+    Raises:
+        OptionError: An option is out of range.
+        FileFormatError: The file does not hold examples.
+        FileNotFoundError: There is no such file.
+    """
+    found = load_data(
+        data,
+        targets,
+        classes=False,
+        missing=missing,
+        categories=categories,
+        exclude=exclude,
+        header=header,
+    )
+    parts = split_data(
+        found,
+        test_fraction=test_fraction,
+        validation_fraction=validation_fraction,
+        split_seed=split_seed,
+        standardize=standardize,
+        standardize_targets=standardize_targets,
+    )
+    return task_of_parts(found, parts, solved)
+
+
+def classification(
+    *,
+    data: Any,
+    targets: Any = None,
+    test_fraction: float = 0.0,
+    validation_fraction: float = 0.0,
+    split_seed: int = 0,
+    standardize: bool = False,
+    class_weights: Any = "none",
+    missing: Missing = "error",
+    categories: Sequence[str] = (),
+    exclude: Sequence[str] = (),
+    header: Header = "auto",
+    solved: float | None = None,
+) -> Supervised:
+    """Predicts classes; fitness is minus the mean cross-entropy of the outputs' softmax.
+
+    Classes are text or numbers; networks have an output for each, in sorted order. All parts have
+    about the same share of each class.
+
+    Args:
+        data: Path of a CSV file, or of an NPZ file with x and y, or (x, y) arrays.
+        targets: The column of a CSV file that holds the class; None for the last.
+        test_fraction: The fraction of examples to hold out for `test_scores`.
+        validation_fraction: The fraction of the others that decides which genome is the best so
+            far, and thus, with run.patience, when to stop; no fitness depends on it.
+        split_seed: Decides which examples are in which part.
+        standardize: Whether to shift and scale inputs to mean 0 and deviation 1.
+        class_weights: How much examples of a class count: "none" for all alike, "balanced" for
+            more where there are fewer, or a table of classes and weights.
+        missing: What to do about missing cells: "error", "fill" by the mean of the training
+            examples, or "drop" their rows. Rows without a target are left out in either case.
+        categories: Columns of numbers that are categories all the same.
+        exclude: Columns that networks do not see.
+        header: Whether a CSV file starts with the names of columns: "yes", "no", or "auto" to find
+            out.
+        solved: The fitness that solves the task; None for none.
+
+    Raises:
+        EvonetError: As `regression` raises it.
+    """
+    found = load_data(
+        data,
+        targets,
+        classes=True,
+        missing=missing,
+        categories=categories,
+        exclude=exclude,
+        header=header,
+    )
+    parts = split_data(
+        found,
+        test_fraction=test_fraction,
+        validation_fraction=validation_fraction,
+        split_seed=split_seed,
+        standardize=standardize,
+        class_weights=class_weights,
+    )
+    return task_of_parts(found, parts, solved)
+
+
+def task_of_parts(data: Data, parts: Parts, solved: float | None) -> Supervised:
+    """Makes a task of examples that are read and split.
+
+    Args:
+        data: What was read.
+        parts: Its parts.
+        solved: The fitness that solves the task; None for none.
+    """
+    train = parts.train
+    task = Supervised(
+        train.x,
+        train.y,
+        loss="cross_entropy" if train.classes else "squared",
+        mean=True,
+        solved=solved,
+        validation=parts.validation,
+        test=parts.test,
+        input_names=train.input_names,
+        output_names=train.output_names,
+        encoding=parts.encoding,
+        notes=data.notes,
+    )
+    what = f"{len(train.classes)} classes" if train.classes else "numbers"
+    if train.columns or train.classes:
+        what += f" of {', '.join(parts.encoding.targets)}" if train.columns else ""
+    sizes = ", ".join(f"{len(part.x):,} {name}" for name, part in task.parts().items())
+    line = f"{counted(task.num_inputs, 'input')}, {what}; examples: {sizes}"
+    task.notes = (line, *data.notes)
+    return task

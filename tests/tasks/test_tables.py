@@ -1,0 +1,242 @@
+"""Tables: files as people have them, and how they become examples."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evonet import FileFormatError, OptionError
+from evonet.tasks import classification, make_task, regression
+from evonet.tasks.data import load_data, split_data
+from evonet.tasks.encoding import Encoding
+from evonet.tasks.tables import infer_kind, read_table
+
+
+def write(folder: Path, text: str, name: str = "table.csv") -> Path:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+# The file.
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "rows"),
+    [
+        ("a,b\n1,2\n", ("a", "b"), [["1", "2"]]),
+        ("1,2\n3,4\n", ("c1", "c2"), [["1", "2"], ["3", "4"]]),
+        ("a;b\n1,5;2\n", ("a", "b"), [["1,5", "2"]]),
+        ("a\tb\n1\t2\n", ("a", "b"), [["1", "2"]]),
+        ("5.1,red\n4.9,blue\n", ("c1", "c2"), [["5.1", "red"], ["4.9", "blue"]]),
+        ("x,y\ny,x\nx,x\n", ("x", "y"), [["y", "x"], ["x", "x"]]),
+        ("p,x\np,x\ne,x\n", ("c1", "c2"), [["p", "x"], ["p", "x"], ["e", "x"]]),
+        (",a\n0,5\n1,7\n", ("a",), [["5"], ["7"]]),
+        (",a\n5,0\n3,1\n", ("c1", "a"), [["5", "0"], ["3", "1"]]),
+        ('"a, b",c\n"1",2\n', ("a, b", "c"), [["1", "2"]]),
+    ],
+)
+def test_names_and_delimiters_are_found(
+    text: str, names: tuple[str, ...], rows: list[list[str]], tmp_path: Path
+) -> None:
+    table = read_table(write(tmp_path, text))
+    assert (table.names, table.rows) == (names, rows)
+
+
+def test_a_file_without_names_keeps_its_first_row_and_says_so(tmp_path: Path) -> None:
+    task = regression(data=write(tmp_path, "1,2\n3,4\n5,6\n"))
+    assert task.x.tolist() == [[1], [3], [5]]
+    assert any("has no line of column names" in note for note in task.notes)
+    with_header = regression(data=write(tmp_path, "1,2\n3,4\n5,6\n"), header="yes")
+    assert with_header.x.tolist() == [[3], [5]]
+    with pytest.raises(OptionError, match="header = true is not a choice"):
+        regression(data=write(tmp_path, "1,2\n"), header=True)  # type: ignore[arg-type]
+
+
+def test_two_columns_of_one_name_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(FileFormatError, match='two columns have the name "a"'):
+        read_table(write(tmp_path, "a,a\n1,2\n"))
+
+
+@pytest.mark.parametrize(
+    ("cells", "kind"),
+    [
+        (["yes", "no"] * 5, "classification"),
+        (["0", "1"] * 5, "classification"),
+        ([str(i % 3) for i in range(30)], "classification"),
+        ([str(i) for i in range(30)], "regression"),
+        ([str(i % 25) for i in range(500)], "regression"),
+        (["0.5", "1"] * 20, "regression"),
+        (["0", "1", "?"] * 5, "classification"),
+    ],
+)
+def test_the_kind_of_task_follows_from_the_target(
+    cells: list[str], kind: str, tmp_path: Path
+) -> None:
+    table = read_table(write(tmp_path, "\n".join(["x,y", *(f"1,{cell}" for cell in cells)])))
+    assert infer_kind(table, "y")[0] == kind
+
+
+# Columns.
+
+PETS = "size,kind,sex,grams\n1,cat,f,10\n2,dog,m,20\n3,ant,f,30\n4,cat,m,40\n"
+
+
+def test_categories_become_inputs_of_0_or_1(tmp_path: Path) -> None:
+    task = regression(data=write(tmp_path, PETS))
+    assert task.input_names == ("size", "kind=ant", "kind=cat", "kind=dog", "sex=m")
+    assert task.x.tolist() == [[1, 0, 1, 0, 0], [2, 0, 0, 1, 1], [3, 1, 0, 0, 0], [4, 0, 1, 0, 1]]
+    assert any("kind, sex become 4 inputs" in note for note in task.notes)
+    numbered = regression(data=write(tmp_path, PETS), categories=["size"], exclude=["kind"])
+    assert numbered.input_names == ("size=1", "size=2", "size=3", "size=4", "sex=m")
+    with pytest.raises(OptionError, match=r'exclude: .* no column "kinds". Did you mean "kind"'):
+        regression(data=write(tmp_path, PETS), exclude=["kinds"])
+
+
+def test_columns_that_nothing_can_be_learnt_from_are_refused(tmp_path: Path) -> None:
+    names = "\n".join(["name,y", *(f"person {i},{i}" for i in range(30))])
+    with pytest.raises(FileFormatError, match=r"30 different texts in 30 rows.*exclude"):
+        regression(data=write(tmp_path, names))
+    with pytest.raises(FileFormatError, match=r'row 3, column "a" holds "x".*categories'):
+        regression(data=write(tmp_path, "a,b\n1,2\nx,4\n"))
+    mixed = regression(data=write(tmp_path, "a,b\n1,2\nx,4\n"), categories="a")
+    assert mixed.input_names == ("a=x",)
+
+
+GAPS = "p,q,y\n1,a,1\n?,b,2\n3,,3\n5,a,NA\n4,b,4\n"
+
+
+def test_missing_cells_are_an_error_that_counts_them(tmp_path: Path) -> None:
+    with pytest.raises(FileFormatError) as caught:
+        regression(data=write(tmp_path, GAPS))
+    text = str(caught.value)
+    assert 'row 3, column "p" holds "?"' in text
+    assert '1 cell of "p", 1 cell of "q", 1 cell of "y"' in text
+    assert "--set task.missing=fill" in text
+
+
+def test_missing_cells_can_be_filled_or_dropped(tmp_path: Path) -> None:
+    filled = regression(data=write(tmp_path, GAPS), missing="fill")
+    assert filled.x[:, 0].tolist() == [1, pytest.approx(8 / 3), 3, 4]
+    assert filled.x[:, 1].tolist() == [0, 1, pytest.approx(2 / 3), 1]
+    assert filled.y[:, 0].tolist() == [1, 2, 3, 4]
+    assert any("1 row of 5 are left out" in note for note in filled.notes)
+    dropped = regression(data=write(tmp_path, GAPS), missing="drop")
+    assert dropped.x.tolist() == [[1, 0], [4, 1]]
+    assert any("3 rows of 5 are left out" in note for note in dropped.notes)
+    with pytest.raises(FileFormatError, match="every row misses something"):
+        regression(data=write(tmp_path, "a,b\n,1\n2,\n"), missing="drop")
+
+
+def test_filled_inputs_are_the_mean_of_training_alone(tmp_path: Path) -> None:
+    rows = [f"{'' if i % 4 == 0 else i},{i}" for i in range(40)]
+    path = write(tmp_path, "\n".join(["x,y", *rows]))
+    task = regression(data=path, missing="fill", test_fraction=0.5, standardize=True)
+    given = [i for i in task.y[:, 0] if i % 4]
+    assert task.encoding is not None
+    assert task.encoding.fill == pytest.approx([np.mean(given)])
+    assert task.x[task.y[:, 0] % 4 == 0].tolist() == [[0.0]] * int((task.y % 4 == 0).sum())
+    assert task.x.mean() == pytest.approx(0)
+
+
+def test_classes_that_are_numbers_are_in_numeric_order(tmp_path: Path) -> None:
+    path = write(tmp_path, "x,y\n1,10\n2,9\n3,10\n")
+    assert classification(data=path).output_names == ("9", "10")
+
+
+# Parts.
+
+
+@given(st.lists(st.integers(0, 3), min_size=20, max_size=200), st.integers(0, 50))
+@settings(max_examples=40, deadline=None)
+def test_every_part_has_its_share_of_each_class(labels: list[int], seed: int) -> None:
+    labels += [0, 1]
+    x = np.arange(len(labels), dtype=float)[:, None]
+    data = load_data((x, labels), None, classes=True)
+    parts = split_data(data, test_fraction=0.2, validation_fraction=0.25, split_seed=seed)
+    assert parts.test is not None
+    assert parts.validation is not None
+    together = np.concatenate([p.x[:, 0] for p in (parts.train, parts.validation, parts.test)])
+    assert sorted(together) == x[:, 0].tolist()
+    total = data.examples.y.sum(axis=0)
+    for part in (parts.train, parts.validation, parts.test):
+        share = part.y.sum(axis=0) - total * len(part.x) / len(labels)
+        assert abs(share).max() <= 2
+
+
+def test_weights_of_classes_count_in_training_and_validation_alone() -> None:
+    x = np.arange(40.0)[:, None]
+    labels = ["rare" if i % 4 == 0 else "usual" for i in range(40)]
+    fractions: dict[str, Any] = {"test_fraction": 0.2, "validation_fraction": 0.25}
+    task = classification(data=(x, labels), class_weights="balanced", **fractions)
+    assert task.y.sum(axis=0) == pytest.approx([12, 12])
+    assert task.test is not None
+    assert task.validation is not None
+    assert set(task.test.y.ravel()) == {0.0, 1.0}
+    assert task.validation.y.max() == pytest.approx(2)
+    given = classification(data=(x, labels), class_weights={"rare": 5})
+    assert given.y.max(axis=0).tolist() == [5, 1]
+    for wrong in ({"rate": 2}, {"rare": 0}, "equal", 3):
+        with pytest.raises(OptionError, match="class_weights"):
+            classification(data=(x, labels), class_weights=wrong)
+
+
+def test_targets_can_be_standardized_and_come_back() -> None:
+    x = np.arange(50.0)[:, None]
+    task = regression(data=(x, 100 + 7 * x), test_fraction=0.2, standardize_targets=True)
+    assert task.y.mean() == pytest.approx(0)
+    assert task.y.std() == pytest.approx(1)
+    assert task.in_units(task.y) == pytest.approx(100 + 7 * task.x)
+
+
+def test_an_encoding_travels_as_json(tmp_path: Path) -> None:
+    task = regression(
+        data=write(tmp_path, GAPS), missing="fill", standardize=True, standardize_targets=True
+    )
+    assert task.encoding is not None
+    document = json.loads(json.dumps(task.encoding.to_dict()))
+    assert Encoding.from_dict(document) == task.encoding
+    for name in document:
+        for wrong in (None, 3, "text", [1, 2, 3, 4], [[]], {}):
+            if wrong == document[name]:
+                continue
+            with pytest.raises(FileFormatError, match="encoding"):
+                Encoding.from_dict({**document, name: wrong})
+    with pytest.raises(FileFormatError, match="encoding must have"):
+        Encoding.from_dict({**document, "more": 1})
+
+
+# Data sets by name.
+
+
+@pytest.mark.parametrize(
+    ("name", "inputs", "outputs", "count"),
+    [
+        ("iris", 4, 3, 150),
+        ("wine", 13, 3, 178),
+        ("breast_cancer", 30, 2, 569),
+        ("digits", 64, 10, 1797),
+        ("diabetes", 10, 1, 442),
+    ],
+)
+def test_data_sets_have_their_shapes(name: str, inputs: int, outputs: int, count: int) -> None:
+    task, again = make_task(name), make_task(name)
+    assert (task.num_inputs, task.num_outputs) == (inputs, outputs)
+    parts, others = task.parts(), again.parts()  # type: ignore[attr-defined]
+    assert sum(len(part.x) for part in parts.values()) == count
+    assert list(parts) == ["train", "validation", "held out"]
+    assert len(parts["held out"].x) == round(0.2 * count)
+    assert parts["train"].x.mean() == pytest.approx(0, abs=1e-12)
+    assert parts["held out"].x.tobytes() == others["held out"].x.tobytes()
+
+
+def test_a_missing_scikit_learn_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "sklearn", None)
+    with pytest.raises(OptionError, match=r"pip install 'evonet-gpu\[data\]'"):
+        make_task("iris")
