@@ -1,19 +1,40 @@
-"""Lends imaginary GPUs, and finds real ones."""
+"""How all tests run: in parallel, shuffled, apart from each other; and on which GPUs."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.support.costs import Costs
+
 # What "auto" means must not depend on the machine that runs the tests.
 os.environ["EVONET_BACKEND"] = "cpu"
 # Nor may the commands that messages print: as if the environment had been activated.
 os.environ["PATH"] = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Measures the processor seconds of all tests."""
+    config.pluginmanager.register(Costs())
+
+
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
+    """Starts no workers for single files and tests, which are done sooner without."""
+    names = config.invocation_params.args
+    few = [name for name in config.args if ".py" in name and name in names]
+    return 0 if few and few == config.args else None
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Prints the seed of a shuffled run, also after `pytest -q`."""
+    seed = terminalreporter.config.getoption("randomly_seed", None)
+    if isinstance(seed, int):
+        terminalreporter.write_line(f"shuffled; for the same order, add --randomly-seed={seed}")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -32,6 +53,19 @@ def _has_gpu() -> bool:
         return bool(usable_devices())
     except DeviceError:
         return False
+
+
+@pytest.fixture(autouse=True)
+def _isolated(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Fails a test that leaves global state behind, and restores that state for the next one."""
+    from tests.support.isolation import State, remove_custom_functions
+
+    remove_custom_functions()
+    before = State()
+    yield
+    remove_custom_functions()
+    changed = before.restore()
+    assert not changed, f"{request.node.nodeid} leaves behind: {'; '.join(changed)}"
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,7 @@ from evonet.schedule import build_schedule
 from evonet.tasks import xor
 from tests.support.cli_runs import CommandLine
 from tests.support.cuda_runs import SMALL, TINY, run_forward, run_rollout
+from tests.support.isolation import remove_custom_functions
 
 SWISH = "x / (1 + exp(-x))"
 ACTIVATION_TEXTS = {
@@ -76,20 +77,6 @@ fitness_threshold = 99.0
 generations = 4
 """
 each_dtype = pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=["f32", "f64"])
-
-
-def give_up_names() -> None:
-    for functions in OWN.values():
-        for name, number in list(functions.ids.items()):
-            if number >= functions.num_builtin:
-                functions.unregister(name)
-
-
-@pytest.fixture(autouse=True)
-def no_names_are_left() -> Iterator[None]:
-    give_up_names()
-    yield
-    give_up_names()
 
 
 @pytest.fixture
@@ -428,7 +415,7 @@ def test_tables_that_make_no_sense_are_named(tables: Any, message: str) -> None:
 
 def test_evolution_means_the_functions_of_its_config() -> None:
     config = Config.loads(TOML)
-    give_up_names()
+    remove_custom_functions()
     evonet.register_activation("swish", "x * 0")
     result = evonet.evolve(xor(), config)
     used = {
@@ -453,7 +440,7 @@ def test_a_population_file_brings_its_functions_along(tmp_path: Path) -> None:
     population = mixed(activations=("step", "swish"), aggregations=("norm", "sum"))
     path, again = tmp_path / "a", tmp_path / "b"
     population.save(path)
-    give_up_names()
+    remove_custom_functions()
     # Other names before, in another order: ids of the file are not those of the process.
     evonet.register_activation("unrelated", "x + 5")
     loaded = Population.load(path)
@@ -491,7 +478,7 @@ def test_a_champion_brings_its_functions_along(tmp_path: Path) -> None:
         "activations": {"swish": SWISH},
         "aggregations": {"norm": "sqrt(sum(x * x))"},
     }
-    give_up_names()
+    remove_custom_functions()
     assert evonet.load_champion(tmp_path / "c.json") == champion
 
 
@@ -506,7 +493,7 @@ def test_a_file_with_a_hostile_expression_is_refused(text: Any, tmp_path: Path) 
     del document["sha256"]
     document["functions"]["activations"]["swish"] = text
     path.write_text(json.dumps(document))
-    give_up_names()
+    remove_custom_functions()
     with pytest.raises(FileFormatError, match="functions"):
         evonet.load_champion(path)
     assert "swish" not in ACTIVATION_IDS
@@ -520,7 +507,7 @@ def test_a_damaged_file_leaves_no_names_behind(tmp_path: Path) -> None:
     del document["sha256"]
     document["nodes"][0]["aggregation"] = "nonsense"
     path.write_text(json.dumps(document))
-    give_up_names()
+    remove_custom_functions()
     with pytest.raises(FileFormatError, match="nonsense"):
         evonet.load_champion(path)
     assert "swish" not in ACTIVATION_IDS
@@ -531,7 +518,7 @@ def test_a_run_goes_on_in_a_process_that_knows_no_function(tmp_path: Path) -> No
     whole = evonet.evolve(xor(), config, generations=6)
     half = evonet.evolve(xor(), config, generations=3)
     save_checkpoint(half.algorithm, tmp_path)
-    give_up_names()
+    remove_custom_functions()
     result = evonet.evolve(xor(), resume=tmp_path, generations=6)
     assert result.algorithm.config == config
     assert result.best.genome == whole.best.genome
@@ -540,13 +527,13 @@ def test_a_run_goes_on_in_a_process_that_knows_no_function(tmp_path: Path) -> No
 
 def test_a_checkpoint_refuses_another_meaning(tmp_path: Path) -> None:
     save_checkpoint(evonet.evolve(xor(), Config.loads(TOML), generations=2).algorithm, tmp_path)
-    give_up_names()
+    remove_custom_functions()
     evonet.register_activation("swish", "x")
     with pytest.raises(CheckpointError, match="swish stands for already"):
         evonet.NEAT.resume(tmp_path)
-    give_up_names()
+    remove_custom_functions()
     other = Config.loads(TOML.replace("x/(1+exp(-x))", "x"))
-    give_up_names()
+    remove_custom_functions()
     with pytest.raises(CheckpointError, match=r"functions\.activations"):
         evonet.NEAT.resume(tmp_path, other)
 
@@ -564,7 +551,7 @@ def test_a_run_from_the_command_line(command_line: CommandLine, tmp_path: Path) 
     path.write_text(TOML)
     outcome = command_line("evolve", path, "--quiet", "--out", tmp_path / "run")
     assert outcome.status == 0, outcome.err
-    give_up_names()
+    remove_custom_functions()
     shown = command_line("inspect", tmp_path / "run")
     assert shown.status == 0, shown.err
     for name, text in (("swish", SWISH), ("norm", "sqrt(sum(x * x))")):
