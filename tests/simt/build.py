@@ -1,25 +1,31 @@
-"""Compiles with g++ and keeps what was compiled.
+"""Compiles with g++ and keeps what was compiled, for all later tests, processes and checkouts.
 
 A module is kept under the hash of its preprocessed source, so a change to any header counts. The
-runtime library is compiled once per mode; modules find it beside themselves.
+source names its files relative to the folders that they were found in: where those lie, in a
+checkout or a temporary folder, makes no difference. The runtime library is compiled once per mode;
+modules find it beside themselves.
 """
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import functools
 import hashlib
 import os
 import platform
+import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from .errors import CompileError, SimtError
 from .source import Translation, translate
 
 RUNTIME = Path(__file__).parent / "runtime"
+RUNTIME_NAME = "simt-runtime"  # what compiled modules call the folder
 MODES = ("plain", "checked")
 
 LANGUAGE = ["-std=c++17", "-fPIC", "-w", "-fno-exceptions", "-fno-rtti"]
@@ -68,10 +74,25 @@ def preprocess(
     ]
     command += ["-DSIMT_CHECKED"] if mode == "checked" else []
     if isinstance(source, Path):
-        return _run([*command, str(source)])
+        elsewhere = not any(source.is_relative_to(folder) for folder in include_dirs)
+        folders = [*include_dirs, source.parent] if elsewhere else include_dirs
+        return _anywhere(_run([*command, str(source)]), folders)
     escaped = name.replace("\\", "\\\\").replace('"', '\\"')
     text = _run([*command, "-"], f'# 1 "{escaped}"\n{source}\n')
-    return text.replace('"<stdin>"', f'"{escaped}"')
+    return _anywhere(text.replace('"<stdin>"', f'"{escaped}"'), include_dirs)
+
+
+def _anywhere(preprocessed: str, folders: Sequence[Path]) -> str:
+    """Makes the names of files relative to the folders that they lie in."""
+    names = {RUNTIME: f"{RUNTIME_NAME}/"} | dict.fromkeys(folders, "")
+    for folder in sorted(names, key=lambda path: -len(path.parts)):
+        preprocessed = re.sub(
+            rf'^(# \d+ "){re.escape(str(folder))}/',
+            rf"\g<1>{names[folder]}",
+            preprocessed,
+            flags=re.MULTILINE,
+        )
+    return preprocessed
 
 
 def build(preprocessed: str, mode: str) -> tuple[Path, Translation]:
@@ -82,7 +103,8 @@ def build(preprocessed: str, mode: str) -> tuple[Path, Translation]:
 
     def make(folder: Path, target: Path) -> None:
         (folder / "module.ii").write_text(translation.text)
-        _run(["g++", *flags, "-c", "module.ii", "-o", "module.o"], cwd=folder)
+        relative = f"-fdebug-prefix-map={folder}=."
+        _run(["g++", *flags, relative, "-c", "module.ii", "-o", "module.o"], cwd=folder)
         # Linked apart from compiling: -fsanitize must not bring its own library.
         link = ["g++", "-shared", "module.o", str(runtime), "-o", str(target), "-lm"]
         _run([*link, "-Wl,-rpath,$ORIGIN", "-Wl,-Bsymbolic", "-Wl,-z,defs"], cwd=folder)
@@ -124,12 +146,26 @@ def cache_folder() -> Path:
 def _cached(name: str, make: Callable[[Path, Path], None]) -> Path:
     """Returns a file of the cache; makes it, in a folder of its own, if it is not there."""
     path = cache_folder() / name
-    if not path.exists():
-        with tempfile.TemporaryDirectory(dir=path.parent) as folder:
-            target = Path(folder) / name
-            make(Path(folder), target)
-            target.rename(path)
+    if path.exists():
+        return path
+    with _locked(path.with_suffix(".lock")):
+        if not path.exists():  # another process may have made it meanwhile
+            with tempfile.TemporaryDirectory(dir=path.parent) as folder:
+                target = Path(folder) / name
+                make(Path(folder), target)
+                target.rename(path)
     return path
+
+
+@contextlib.contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Keeps other processes from compiling the same at the same time."""
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
+            path.unlink(missing_ok=True)
 
 
 def _run(command: list[str], stdin: str | None = None, cwd: Path | None = None) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from .build import RUNTIME
+from .build import RUNTIME_NAME
 from .errors import Location
 
 
@@ -78,15 +78,17 @@ def locate(module: Path, sites: Sequence[int]) -> dict[int, Location]:
             site not in places
             and number.isdigit()
             and file != "??"
-            and Path(file).parent != RUNTIME
+            and Path(file).parent.name != RUNTIME_NAME
         ):
             places[site] = Location(_shorten(file), int(number))
     return places
 
 
 def _shorten(file: str) -> str:
-    """Returns a path relative to the working folder if it is in there."""
+    """Returns a path relative to the folder of headers or the working folder that it is in."""
     path = Path(os.path.normpath(file))
+    if not path.is_absolute():
+        return str(path)
     if path.is_relative_to(Path.cwd()):
         return str(path.relative_to(Path.cwd()))
     return str(path) if path.exists() else path.name

@@ -8,15 +8,11 @@
 #include <vector>
 
 #include "native/buffer.h"
-#include "native/isa/isa.h"
+#include "native/isa/usable_isas.h"
 
 namespace nb = nanobind;
 
 namespace evonet {
-
-// What this processor can run, slowest first.
-const std::vector<const Isa*>& usable_isas();
-const Isa& find_isa(const std::string& name);
 
 // Adds the functions of evolution to the module.
 void bind_evolution(nb::module_& m);

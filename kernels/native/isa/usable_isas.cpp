@@ -1,5 +1,7 @@
 // usable_isas.cpp: which of the compiled instruction sets this processor can run.
-#include "native/bind/bindings.h"
+#include "native/isa/usable_isas.h"
+
+#include <stdexcept>
 
 namespace evonet {
 
@@ -8,7 +10,6 @@ extern const Isa isa_baseline;
 extern const Isa isa_v3, isa_v4;
 #endif
 
-// What this processor can run, slowest first.
 const std::vector<const Isa*>& usable_isas() {
   static const std::vector<const Isa*> isas = [] {
     std::vector<const Isa*> found{&isa_baseline};
@@ -33,7 +34,7 @@ const Isa& find_isa(const std::string& name) {
   for (const Isa* isa : usable_isas()) {
     if (name == isa->name) return *isa;
   }
-  throw nb::value_error(("this processor has no SIMD level " + name).c_str());
+  throw std::invalid_argument("this processor has no SIMD level " + name);
 }
 
 }  // namespace evonet
