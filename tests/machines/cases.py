@@ -172,7 +172,8 @@ def _untidy(numbers: str, genomes: int, cyclic: bool) -> Population:
 
 
 def _schedule(numbers: str, kind: str) -> Schedule:
-    return build_schedule(_untidy(numbers, 10, kind != "feedforward"), Dynamics.of(kind, steps=2))
+    memory = kind != "feedforward"
+    return build_schedule(_untidy(numbers, 10, memory), Dynamics.of(kind, steps=1 + memory))
 
 
 def _state(schedule: Schedule, samples: int) -> NDArray[Any]:
