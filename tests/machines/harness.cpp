@@ -89,12 +89,9 @@ GenomesView<T> read_genomes(const Case& c, const std::string& prefix) {
 #define EVONET_CONNECTION_GENE(type, name, meaning) EVONET_NODE_GENE(type, name, meaning)
 #include "genetics/population.def"
   };
-  return {c.count<int64_t>(prefix + "node_start") - 1,
-          static_cast<int>(c.integer("num_inputs")),
-          static_cast<int>(c.integer("num_outputs")),
-          genes,
-          c.data<int64_t>(prefix + "node_start"),
-          c.data<int64_t>(prefix + "conn_start")};
+  return {c.count<int64_t>(prefix + "node_start") - 1, static_cast<int>(c.integer("num_inputs")),
+          static_cast<int>(c.integer("num_outputs")),  genes,
+          c.data<int64_t>(prefix + "node_start"),      c.data<int64_t>(prefix + "conn_start")};
 }
 
 template <class T>
@@ -285,12 +282,10 @@ struct Operation {
   const char* name;
   Run float32, float64;
 };
-const Operation kOperations[] = {{"compile", compile<float>, compile<double>},
-                                 {"forward", forward<float>, forward<double>},
-                                 {"loss", loss<float>, loss<double>},
-                                 {"rollout", rollout<float>, rollout<double>},
-                                 {"breed", breed<float>, breed<double>},
-                                 {"speciate", speciate<float>, speciate<double>}};
+const Operation kOperations[] = {
+    {"compile", compile<float>, compile<double>}, {"forward", forward<float>, forward<double>},
+    {"loss", loss<float>, loss<double>},          {"rollout", rollout<float>, rollout<double>},
+    {"breed", breed<float>, breed<double>},       {"speciate", speciate<float>, speciate<double>}};
 
 int run(const char* inputs, const char* results) {
   const std::vector<Case> cases = read_cases(inputs);
@@ -302,8 +297,7 @@ int run(const char* inputs, const char* results) {
         const std::string start = std::string(operation.name) + "/f";
         if (c.name.compare(0, start.size(), start) != 0) continue;
         const bool single = c.name.compare(start.size(), 2, "32") == 0;
-        (single ? operation.float32 : operation.float64)(c, *isa,
-                                                         {file, c.name + "@" + isa->name});
+        (single ? operation.float32 : operation.float64)(c, *isa, {file, c.name + "@" + isa->name});
         known = true;
       }
       if (!known) {
