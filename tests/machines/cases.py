@@ -149,11 +149,11 @@ def generations(numbers: str) -> Iterator[Case]:
         run = _breed(numbers, parents, fitter, other, rules, call)
         yield Case(f"breed/{numbers}/{turn}", inputs, run)
 
-        old = parents[:4]
+        old, chosen = parents[5:20], np.array([3, 0, 14, 7])
         distance = distance_rules(config)
         inputs = _rules(distance, "distance.") | _scalars(threshold=1.5 + turn)
-        inputs |= _population(old, "old.") | _population(parents)
-        run = _speciate(numbers, parents, old, 1.5 + turn, distance)
+        inputs |= _population(old, "old.") | _population(parents) | {"representatives": chosen}
+        run = _speciate(numbers, parents, old, chosen, 1.5 + turn, distance)
         yield Case(f"speciate/{numbers}/{turn}", inputs, run)
 
 
@@ -229,12 +229,12 @@ def _breed(
 
 
 def _speciate(
-    numbers: str, population: Population, old: Population, threshold: float, rules: Any
+    numbers: str, population: Population, old: Population, chosen: Any, threshold: float, rules: Any
 ) -> Callable[[str], Arrays]:
     def run(simd: str) -> Arrays:
         divide = _typed("speciate", numbers)
-        species, chosen = divide(population, old, threshold, rules, THREADS, simd)
-        return {"species": species, "representative": chosen}
+        found = divide(population, old, chosen, threshold, rules, THREADS, simd)
+        return dict(zip(("members", "starts", "representative"), found, strict=True))
 
     return run
 

@@ -269,12 +269,20 @@ void speciate(const Case& c, const Isa& isa, const Sink& sink) {
   const DistanceRules<T> rules{real("distance.disjoint"), real("distance.excess"),
                                real("distance.weight"), real("distance.enable_penalty"),
                                c.integer("distance.include_nodes") != 0};
+  const GenomesView<T> population = read_genomes<T>(c, ""), parents = read_genomes<T>(c, "old.");
+  std::vector<Genome<T>> old;
+  for (int64_t i = 0; i < c.count<int64_t>("representatives"); ++i) {
+    old.push_back(parents[c.data<int64_t>("representatives")[i]]);
+  }
   Speciation found;
-  speciate(read_genomes<T>(c, ""), read_genomes<T>(c, "old."), real("threshold"), rules,
-           isa.kernels(T()).evolution, kThreads, never, found);
-  sink("species", found.species.data(), static_cast<int64_t>(found.species.size()));
-  sink("representative", found.representative.data(),
-       static_cast<int64_t>(found.representative.size()));
+  speciate(population, old, real("threshold"), rules, isa.kernels(T()).evolution, kThreads, never,
+           found);
+  const auto num_species = static_cast<int64_t>(found.representative.size());
+  Buffer<int64_t> members(population.num_genomes), starts(num_species + 1);
+  group_members(found, members.data.get(), starts.data.get());
+  sink("members", members);
+  sink("starts", starts);
+  sink("representative", found.representative.data(), num_species);
 }
 
 using Run = void (*)(const Case& c, const Isa& isa, const Sink& sink);
