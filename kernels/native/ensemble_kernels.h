@@ -2,8 +2,11 @@
 #pragma once
 
 #include "native/ensemble.h"
-#include "native/forward.h"
+#include "native/function_rows.h"
 #include "native/rollout.h"
+#include "native/simd.h"
+#include "nodes/aggregations.h"
+#include "nodes/cells.h"
 
 EVONET_NAMESPACE_BEGIN
 
@@ -217,7 +220,7 @@ class EnsembleGroups {
   }
 
   EVONET_METHOD void run_node(int64_t node, int group, int64_t k) const {
-    V sum[kRows] = {}, z[kRows];  // two arrays: the first can stay in registers
+    V sum[kRows] = {};
     const int64_t begin = (group * e_.num_rows + e_.first_row[k]) * W;
     const int64_t end = begin + int64_t{e_.most_links[node]} * W;
     for (int64_t row = begin; row < end; row += W) {
@@ -227,26 +230,25 @@ class EnsembleGroups {
                               gather<V>(e_.values, e_.source + row + r * kV));
       }
     }
+    T* const to = e_.values + (e_.num_inputs + k) * W;
+    const uint64_t present = e_.activations[node];
+    const bool one = (present & (present - 1)) == 0;
+    T several[W];
+    T* const z = one ? to : several;
 #pragma GCC unroll 4
     for (int r = 0; r < kRows; ++r) {
-      z[r] = preactivation(load_lanes(e_.bias + node * W + r * kV),
-                           load_lanes(e_.response + node * W + r * kV), sum[r]);
+      store(z + r * kV, preactivation(load_lanes(e_.bias + node * W + r * kV),
+                                      load_lanes(e_.response + node * W + r * kV), sum[r]));
     }
-    T* to = e_.values + (e_.num_inputs + k) * W;
-    const uint64_t present = e_.activations[node];
-    const int only = __builtin_ctzll(present | uint64_t{1} << 63);
-    if ((present & (present - 1)) == 0 && only < NUM_ACTIVATIONS) {
-      with_activation(only, [&](auto activation) {
-#pragma GCC unroll 4
-        for (int r = 0; r < kRows; ++r) store(to + r * kV, activation.apply(z[r]));
-      });
+    if (one) {
+      if (present != 0) activate_row(__builtin_ctzll(present), to, W);
       return;
     }
     for (uint64_t left = present; left != 0; left &= left - 1) {
       const int id = __builtin_ctzll(left);
       T results[W];
-      for (int r = 0; r < kRows; ++r) store(results + r * kV, z[r]);
-      activate_row<T, W>(id, results);
+      for (int r = 0; r < kRows; ++r) store(results + r * kV, load_lanes(z + r * kV));
+      activate_row(id, results, W);
       for (int i = 0; i < W; ++i) {
         if (e_.activation[node * W + i] == id) to[i] = results[i];
       }

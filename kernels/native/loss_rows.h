@@ -1,6 +1,7 @@
 // loss_rows.h: the loss of one genome, SIMD over samples.
 #pragma once
 
+#include "native/function_rows.h"
 #include "native/simd.h"
 #include "nodes/loss.h"
 

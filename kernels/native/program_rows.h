@@ -3,7 +3,7 @@
 // there are. Numbers behind a row's end, up to a vector, are computed and ignored.
 #pragma once
 
-#include "native/program.h"
+#include "native/function_rows.h"
 #include "native/simd.h"
 #include "nodes/aggregations.h"
 #include "numerics/expression.h"
@@ -140,7 +140,7 @@ __attribute__((noinline)) void run_instructions(const Program<T>& program, int b
 // An activation on count <= kRowLength numbers, in place. Up to a vector behind them is read, not
 // written.
 template <class T>
-__attribute__((noinline)) void activate_by(const Program<T>& program, T* numbers, int count) {
+void activate_by(const Program<T>& program, T* numbers, int count) {
   constexpr int kWidth = kVectorBytes / int{sizeof(T)};
   using V = Vector<T, kWidth>;
   Registers<T> registers;
@@ -155,45 +155,44 @@ __attribute__((noinline)) void activate_by(const Program<T>& program, T* numbers
   for (int n = 0; n < count; ++n) numbers[n] = canonical(y[n]);
 }
 
-// Joins num_links rows of W numbers each to the links before, if there are any.
-template <int W, class T>
-EVONET_FN void join_rows(int op, T* total, const T* x, int num_links, bool first) {
-  using V = Vector<T, W>;
-  constexpr int kRows = W / kLanes<T, W>;
-  const T* const end = x + num_links * W;
-  V joined[kRows];
-  const auto at = [](const T* row, int r) { return load<V>(row + r * kLanes<T, W>); };
-  for (int r = 0; r < kRows; ++r) {
-    joined[r] = !first ? at(total, r) : op == OP_SUM_OF ? V{} + at(x, r) : at(x, r);
-  }
-  if (first) x += W;
-  const auto each = [&](auto join) {
-    for (; x != end; x += W) {
-#pragma GCC unroll 16
-      for (int r = 0; r < kRows; ++r) joined[r] = join(joined[r], at(x, r));
+// Joins num_links rows of `width` numbers each to the links before, if there are any.
+template <class V, class T>
+EVONET_FN void join_rows(int op, T* total, const T* x, int num_links, int width, bool first) {
+  constexpr int kCount = sizeof(V) / sizeof(T);
+  for (int n = 0; n < width; n += kCount) {
+    const T* row = x + n;
+    const T* const end = row + num_links * width;
+    V joined;
+    if (!first) {
+      joined = load<V>(total + n);
+    } else {
+      joined = op == OP_SUM_OF ? V{} + load<V>(row) : load<V>(row);
+      row += width;
     }
-  };
-  if (op == OP_SUM_OF) {
-    each([](V a, V b) { return a + b; });
-  } else if (op == OP_PRODUCT_OF) {
-    each([](V a, V b) { return a * b; });
-  } else if (op == OP_MAX_OF) {
-    each([](V a, V b) { return at_least(b, a); });
-  } else {
-    each([](V a, V b) { return at_most(b, a); });
+    const auto each = [&](auto join) {
+      for (; row != end; row += width) joined = join(joined, load<V>(row));
+    };
+    if (op == OP_SUM_OF) {
+      each([](V a, V b) { return a + b; });
+    } else if (op == OP_PRODUCT_OF) {
+      each([](V a, V b) { return a * b; });
+    } else if (op == OP_MAX_OF) {
+      each([](V a, V b) { return at_least(b, a); });
+    } else {
+      each([](V a, V b) { return at_most(b, a); });
+    }
+    store(total + n, joined);
   }
-  for (int r = 0; r < kRows; ++r) store(total + r * kLanes<T, W>, joined[r]);
 }
 
-// An aggregation of count > 0 links over rows of W samples: values [slots, W] by source [count] ->
-// out [W]. It takes as many links at a time as fill a row of registers, and returns early if
-// stop(), which it asks now and then, is true.
-template <class T, int W>
-__attribute__((noinline)) void aggregate_by(const Program<T>& program, const T* values,
-                                            const int32_t* source, const T* weight, int64_t count,
-                                            T* out, bool (*stop)(void*), void* asked) {
-  using V = Vector<T, W>;
-  constexpr int kMost = kRowLength<T> / W, kWidth = kVectorBytes / int{sizeof(T)};
+// An aggregation of count > 0 links over rows of `width` samples, one or whole vectors V of them.
+template <class V, class T>
+__attribute__((noinline)) void aggregate_vectors(const Program<T>& program, const T* values,
+                                                 const int32_t* source, const T* weight,
+                                                 int64_t count, int width, T* out,
+                                                 bool (*stop)(void*), void* asked) {
+  constexpr int kCount = sizeof(V) / sizeof(T);
+  const int most = kRowLength<T> / width;
   Registers<T> registers;
   if (program.counts) {
     for (int n = 0; n < kRowLength<T>; ++n) registers.row[1][n] = T(count);
@@ -202,35 +201,50 @@ __attribute__((noinline)) void aggregate_by(const Program<T>& program, const T* 
   for (int pass = 0; pass < program.num_passes; ++pass) {
     const int* const bounds = program.bounds + 3 * pass;
     run_instructions(program, begin, bounds[0], registers, kRowLength<T>);
-    for (int64_t e = 0; e < count; e += kMost) {
-      if (e % 4096 == 4096 - kMost && stop(asked)) return;
-      const int links = count - e < kMost ? static_cast<int>(count - e) : kMost;
+    for (int64_t e = 0; e < count; e += most) {
+      if (e % 4096 == 4096 - most && stop(asked)) return;
+      const int links = count - e < most ? static_cast<int>(count - e) : most;
       T* const x = registers.row[0];
       for (int i = 0; i < links; ++i) {
-        const T* const row = values + int64_t{source[e + i]} * W;
+        const T* const row = values + int64_t{source[e + i]} * width;
         const V w = broadcast<V>(weight[e + i]);
-#pragma GCC unroll 16
-        for (int n = 0; n < W; n += kLanes<T, W>) store(x + i * W + n, w * load<V>(row + n));
+        for (int n = 0; n < width; n += kCount) {
+          store(x + i * width + n, w * load<V>(row + n));
+        }
       }
-      for (int n = links * W; n % kWidth != 0; ++n) x[n] = T(0);
-      run_instructions(program, bounds[0], bounds[1], registers, links * W);
+      for (int n = links * width; n % kVectorLanes<T> != 0; ++n) x[n] = T(0);
+      run_instructions(program, bounds[0], bounds[1], registers, links * width);
       for (int k = bounds[1]; k < bounds[2]; ++k) {
         const Instruction& i = program.code[k];
-        join_rows<W>(i.op, registers.row[i.to], registers.row[i.a], links, e == 0);
+        join_rows<V>(i.op, registers.row[i.to], registers.row[i.a], links, width, e == 0);
       }
     }
     // Steps before another pass find the results beside every link.
     for (int k = bounds[1]; k < bounds[2] && pass + 1 < program.num_passes; ++k) {
       T* const row = registers.row[program.code[k].to];
-      for (int n = W; n < kRowLength<T>; n += W) {
-        for (int m = 0; m < W; m += kLanes<T, W>) store(row + n + m, load<V>(row + m));
+      for (int n = width; n < kRowLength<T>; n += kCount) {
+        store(row + n, load<V>(row + n - width));
       }
     }
     begin = bounds[2];
   }
-  run_instructions(program, begin, program.bounds[3 * program.num_passes], registers, W);
+  run_instructions(program, begin, program.bounds[3 * program.num_passes], registers, width);
   const T* const y = registers.row[program.result];
-  for (int n = 0; n < W; n += kLanes<T, W>) store(out + n, load<V>(y + n));
+  for (int n = 0; n < width; n += kCount) store(out + n, load<V>(y + n));
+}
+
+// values [slots, width] by source [count] -> out [width]. It takes as many links at a time as fill
+// a row of registers, and returns early if stop(), which it asks now and then, is true.
+template <class T>
+void aggregate_by(const Program<T>& program, const T* values, const int32_t* source,
+                  const T* weight, int64_t count, int width, T* out, bool (*stop)(void*),
+                  void* asked) {
+  if (width == 1) {
+    aggregate_vectors<T>(program, values, source, weight, count, 1, out, stop, asked);
+  } else {
+    aggregate_vectors<FullVector<T>>(program, values, source, weight, count, width, out, stop,
+                                     asked);
+  }
 }
 
 EVONET_NAMESPACE_END

@@ -100,9 +100,13 @@ class RolloutQueue {
 };
 
 template <class T>
-struct RolloutKernels {
+struct ControlList {
   const ControlKernels<T>* controls;
-  int num_controls;
+  int count;
+};
+
+template <class T>
+struct RolloutKernels {
   int group_lanes;  // of an Ensemble
   // Works until the queue is empty or somebody interrupts. With an ensemble, networks run side by
   // side; without, the episodes of one network do.

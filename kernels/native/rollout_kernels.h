@@ -4,99 +4,15 @@
 // single episode. Lanes never meet, so no result depends on who shares a vector with whom.
 #pragma once
 
-#include "control/tasks.h"
 #include "native/ensemble_kernels.h"
-#include "native/forward.h"
 #include "native/rollout.h"
 
 EVONET_NAMESPACE_BEGIN
 
-template <class Task, class T>
-void reset_lane(Lanes<T>& lanes, int lane, uint64_t seed, uint32_t episode) {
-  T state[Task::kStateSize];
-  Task::reset(Draws{seed, 0, episode}(FOR_EPISODE, 0), state);
-  for (int i = 0; i < Task::kStateSize; ++i) lanes.state[i][lane] = state[i];
-}
-
-template <class Task, class T>
-void observe_lanes(Lanes<T>& lanes) {
-  using V = Vector<T, kMostLanes>;
-  for (int lane = 0; lane < lanes.count; lane += kLanes<T, kMostLanes>) {
-    V state[Task::kStateSize], input[Task::kNumInputs];
-    for (int i = 0; i < Task::kStateSize; ++i) state[i] = load<V>(lanes.state[i] + lane);
-    Task::observe(state, input);
-    for (int i = 0; i < Task::kNumInputs; ++i) store(lanes.input[i] + lane, input[i]);
-  }
-}
-
-template <class Task, class T>
-void step_lanes(Lanes<T>& lanes) {
-  using V = Vector<T, kMostLanes>;
-  for (int lane = 0; lane < lanes.count; lane += kLanes<T, kMostLanes>) {
-    V state[Task::kStateSize], output[Task::kNumOutputs];
-    for (int i = 0; i < Task::kStateSize; ++i) state[i] = load<V>(lanes.state[i] + lane);
-    for (int i = 0; i < Task::kNumOutputs; ++i) output[i] = load<V>(lanes.output[i] + lane);
-    const Outcome<V> outcome = Task::step(state, output);
-    for (int i = 0; i < Task::kStateSize; ++i) store(lanes.state[i] + lane, state[i]);
-    store(lanes.total + lane, load<V>(lanes.total + lane) + outcome.reward);
-    store(lanes.ended + lane, outcome.ended);
-  }
-}
-
-// One network on `count` lanes from `lane` on. Lanes behind its own are computed too, in vain:
-// their own networks come later and overwrite them. Only what it remembers must stay off them.
-template <class T, int W>
-void act(const RolloutCall<T>& call, Lanes<T>& lanes, int64_t genome, int lane, int count,
-         Workspace<T>& workspace, Interrupt& interrupt) {
-  if constexpr (W > 1) {
-    constexpr int kNarrower = W > 4 ? W / 2 : 1;
-    if (count <= kNarrower) {
-      return act<T, kNarrower>(call, lanes, genome, lane, count, workspace, interrupt);
-    }
-  }
-  using V = Vector<T, W>;
-  const ScheduleView<T>& s = call.schedule;
-  for (int64_t i = 0; i < s.num_inputs; ++i) {
-    for (int b = 0; b < W; b += kLanes<T, W>) {
-      store(workspace.values + i * W + b, load<V>(lanes.input[i] + lane + b));
-    }
-  }
-  const ForwardCall<T> forward{s, nullptr, true, 0, nullptr};
-  GenomePass<T, W> pass(forward, {0, W}, workspace, interrupt);
-  if (s.num_states == 0) {
-    pass.run(genome);
-  } else {
-    const int64_t nodes = s.num_nodes(genome);
-    T* row = pass.first_state_row(genome);
-    for (int c = 0; c < s.num_states; ++c) {
-      const T* from = lanes.remembered(c, 0) + lane;
-      for (int64_t k = 0; k < nodes; ++k, row += W, from += kLaneRow) {
-        for (int b = 0; b < W; b += kLanes<T, W>) store(row + b, load<V>(from + b));
-      }
-    }
-    for (int64_t step = 0; step < s.steps; ++step) {
-      pass.run(genome);
-      pass.settle(genome);
-    }
-    row = pass.first_state_row(genome);
-    for (int c = 0; c < s.num_states; ++c) {
-      T* to = lanes.remembered(c, 0) + lane;
-      for (int64_t k = 0; k < nodes; ++k, row += W, to += kLaneRow) {
-        for (int b = 0; b < count; ++b) to[b] = row[b];
-      }
-    }
-  }
-  for (int64_t o = 0; o < s.num_outputs; ++o) {
-    const int32_t slot = s.output_slot[genome * s.num_outputs + o];
-    const T* row = workspace.values + int64_t{slot} * W;
-    for (int b = 0; b < W; b += kLanes<T, W>) {
-      store(lanes.output[o] + lane + b, slot < 0 ? V{} : load<V>(row + b));
-    }
-  }
-}
-
+// One network on `count` lanes from `lane` on; see act.h.
 template <class T>
-constexpr int kMostWidth = kMaxWidth<T> < kMostLanes ? kMaxWidth<T> : kMostLanes;
+void act(const ScheduleView<T>& s, Lanes<T>& lanes, int64_t genome, int lane, int count,
+         Workspace<T>& workspace, Interrupt& interrupt);
 
 template <class T>
 class Rollout {
@@ -203,7 +119,7 @@ class Rollout {
   }
 
   void act_on(int64_t genome, int lane, int count) {
-    act<T, kMostWidth<T>>(call_, lanes_, genome, lane, count, workspace_, interrupt_);
+    act(call_.schedule, lanes_, genome, lane, count, workspace_, interrupt_);
     const ScheduleView<T>& s = call_.schedule;
     const int64_t first = s.node_start[genome], last = s.node_start[genome + 1];
     patience_ -= 64 + s.steps * (8 * (last - first) + s.edge_start[last] - s.edge_start[first]);
@@ -287,21 +203,6 @@ void run_rollout(const RolloutCall<T>& call, RolloutQueue& queue, Lanes<T>& lane
 }
 
 template <class T>
-constexpr ControlKernels<T> kControls[] = {
-#define EVONET_CONTROL(name, Task, state_size, num_inputs, num_outputs, max_steps, ...) \
-  {#name,                                                                               \
-   state_size,                                                                          \
-   num_inputs,                                                                          \
-   num_outputs,                                                                         \
-   max_steps,                                                                           \
-   &reset_lane<Task, T>,                                                                \
-   &observe_lanes<Task, T>,                                                             \
-   &step_lanes<Task, T>},
-#include "control/controls.def"
-};
-
-template <class T>
-constexpr RolloutKernels<T> kRollout = {kControls<T>, sizeof(kControls<T>) / sizeof(*kControls<T>),
-                                        kGroupLanes<T>, &run_rollout<T>};
+constexpr RolloutKernels<T> kRollout = {kGroupLanes<T>, &run_rollout<T>};
 
 EVONET_NAMESPACE_END

@@ -10,8 +10,9 @@ namespace evonet {
 // Full blocks of one width, then at most one narrower block for the rest.
 class SampleBlocks {
  public:
-  SampleBlocks(int64_t num_samples, int64_t max_slots, size_t value_bytes, int max_width)
-      : num_samples_(num_samples), width_(max_width) {
+  SampleBlocks(int64_t num_samples, int64_t max_slots, size_t value_bytes, int vector_width,
+               int max_width)
+      : num_samples_(num_samples), vector_width_(vector_width), width_(max_width) {
     // All slots of a block should stay in the second-level cache.
     while (width_ > 16 && max_slots * width_ * static_cast<int64_t>(value_bytes) > kCacheBytes) {
       width_ /= 2;
@@ -34,15 +35,15 @@ class SampleBlocks {
 
   // The narrowest width that holds so many samples, or the widest allowed.
   int narrowest(int64_t num_samples) const {
-    for (int width : {1, 4, 8, 16, 32, 64}) {
-      if (num_samples <= width || width == width_) return width;
-    }
-    return width_;
+    if (num_samples <= 1) return 1;
+    int width = vector_width_;
+    while (width < num_samples && width < width_) width *= 2;
+    return width;
   }
 
   int64_t num_samples_;
   int64_t count_;
-  int width_;
+  int vector_width_, width_;
 };
 
 }  // namespace evonet

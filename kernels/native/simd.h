@@ -31,6 +31,12 @@ struct VectorOf<T, 1> {
 template <class T, int W>
 using Vector = typename VectorOf<T, kLanes<T, W>>::type;
 
+// The processor's own vectors.
+template <class T>
+constexpr int kVectorLanes = kVectorBytes / int{sizeof(T)};
+template <class T>
+using FullVector = Vector<T, kVectorLanes<T>>;
+
 // The same vector wherever it lies in memory.
 template <class V, class T>
 struct Unaligned {
@@ -50,6 +56,18 @@ EVONET_FN void store(T* to, V v) {
 template <class V, class T>
 EVONET_FN V broadcast(T x) {
   return x - V{};  // exact for every x, -0 too
+}
+
+// A row of one number or of whole vectors.
+template <class T>
+EVONET_FN void copy_row(T* to, const T* from, int width) {
+  if (width == 1) {
+    *to = *from;
+  } else {
+    for (int i = 0; i < width; i += kVectorLanes<T>) {
+      store(to + i, load<FullVector<T>>(from + i));
+    }
+  }
 }
 
 EVONET_NAMESPACE_END

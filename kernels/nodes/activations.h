@@ -6,15 +6,10 @@
 // a NaN that comes out is always the canonical one.
 #pragma once
 
+#include "nodes/function_ids.h"
 #include "numerics/elementary.h"
 
 EVONET_NAMESPACE_BEGIN
-
-enum Activation : unsigned char {
-#define EVONET_ACTIVATION(ID, name, formula) ACT_##ID,
-#include "nodes/functions.def"
-  NUM_ACTIVATIONS
-};
 
 template <class T>
 EVONET_FN T clip(T x, Lane<T> limit) {

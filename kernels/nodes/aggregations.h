@@ -3,15 +3,9 @@
 // of the compiler. A NaN's bits are settled later, by the activation.
 #pragma once
 
-#include "numerics/portable.h"
+#include "nodes/function_ids.h"
 
 EVONET_NAMESPACE_BEGIN
-
-enum Aggregation : unsigned char {
-#define EVONET_AGGREGATION(ID, name, formula) AGG_##ID,
-#include "nodes/functions.def"
-  NUM_AGGREGATIONS
-};
 
 template <class T>
 EVONET_FN T agg_sum_first(T w, T v) {
@@ -61,6 +55,21 @@ EVONET_FN T agg_maxabs_next(T acc, T w, T v) {
   return magnitude(x) > magnitude(acc) ? x : acc;
 }
 
+// Each fold as a type, so that a loop knows its formula when it is compiled.
+#define EVONET_FOLD(ID, name, formula)             \
+  struct Fold_##name {                             \
+    template <class T>                             \
+    static EVONET_METHOD T first(T w, T v) {       \
+      return agg_##name##_first(w, v);             \
+    }                                              \
+    template <class T>                             \
+    static EVONET_METHOD T next(T acc, T w, T v) { \
+      return agg_##name##_next(acc, w, v);         \
+    }                                              \
+  };
+EVONET_FOLD(SUM, sum, )  // a mean begins as a sum, too
+#include "nodes/functions.def"
+
 // Turns a sum over count > 0 links into a mean where one is wanted; count comes as a T.
 template <class T>
 EVONET_FN T agg_finish(int aggregation, T acc, T count) {
@@ -70,6 +79,12 @@ EVONET_FN T agg_finish(int aggregation, T acc, T count) {
 template <class T>
 EVONET_FN T agg_empty(int aggregation) {
   return aggregation == AGG_PRODUCT ? T(1) : T(0);
+}
+
+// What an activation gets.
+template <class T>
+EVONET_FN T preactivation(T bias, T response, T aggregate) {
+  return multiply_add(response, aggregate, bias);
 }
 
 // Integers ordered as the numbers are, with -0 before +0, so that the median's bits do not depend

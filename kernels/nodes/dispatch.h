@@ -1,9 +1,8 @@
-// dispatch.h: each activation and each fold as a type, so that a loop knows its formula when it is
-// compiled and a switch is taken once per node, not once per number.
+// dispatch.h: each activation as a type, so that a loop knows its formula when it is compiled and a
+// switch is taken once per node, not once per number.
 #pragma once
 
 #include "nodes/activations.h"
-#include "nodes/aggregations.h"
 
 EVONET_NAMESPACE_BEGIN
 
@@ -14,20 +13,6 @@ EVONET_NAMESPACE_BEGIN
       return activate_##name(z);             \
     }                                        \
   };
-#include "nodes/functions.def"
-
-#define EVONET_FOLD(ID, name, formula)             \
-  struct Fold_##name {                             \
-    template <class T>                             \
-    static EVONET_METHOD T first(T w, T v) {       \
-      return agg_##name##_first(w, v);             \
-    }                                              \
-    template <class T>                             \
-    static EVONET_METHOD T next(T acc, T w, T v) { \
-      return agg_##name##_next(acc, w, v);         \
-    }                                              \
-  };
-EVONET_FOLD(SUM, sum, )  // a mean begins as a sum, too
 #include "nodes/functions.def"
 
 template <class Visit>

@@ -10,12 +10,6 @@
 
 EVONET_NAMESPACE_BEGIN
 
-enum Loss : unsigned char {
-#define EVONET_LOSS(ID, name, formula) LOSS_##ID,
-#include "nodes/functions.def"
-  NUM_LOSSES
-};
-
 static constexpr int kLossLanes = 32;
 
 // A sum of about twice the digits: sum + rest, where rest is what rounding left out.

@@ -2,15 +2,11 @@
 // native kernels run the same pieces over vectors of samples.
 #pragma once
 
+#include "nodes/aggregations.h"
 #include "nodes/custom_functions.h"
 #include "nodes/dispatch.h"
 
 EVONET_NAMESPACE_BEGIN
-
-template <class T>
-EVONET_FN T preactivation(T bias, T response, T aggregate) {
-  return multiply_add(response, aggregate, bias);
-}
 
 // A value for each sample of a thread, loaded and stored at once.
 template <class T, int N>

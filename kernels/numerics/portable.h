@@ -179,6 +179,7 @@ EVONET_FN T fused_lanes(T a, T b, T c) {
   return r;
 }
 #else
+#define EVONET_SLOW_FMA  // many instructions
 // p + c, rounded to odd: truncated, then the last bit set if anything was lost. That much of the
 // sum is enough to round it again, to float, as if the first rounding had not been.
 template <class D>
@@ -190,8 +191,8 @@ EVONET_FN D add_to_odd(D p, D c) {
   return from_bits<D>((to_bits(s) + below) | ((below | above) & 1));
 }
 // It matters only if s lies halfway between two floats, or the float is subnormal: hardly ever. A
-// branch around it keeps it out of the dependency chain.
-EVONET_FN float fused_lanes(float a, float b, float c) {
+// branch around it keeps it out of the dependency chain. Called, not inlined: formulas have dozens.
+inline __attribute__((noinline)) float fused_lanes(float a, float b, float c) {
   double p = double(a) * double(b), s = p + double(c);
   bool halfway = (to_bits(s) & 0x1fffffff) == 0x10000000;
   if (halfway || (magnitude(s) < 0x1p-126 && s != 0.0)) s = add_to_odd(p, double(c));
@@ -204,7 +205,7 @@ EVONET_FN T fused_lanes(T a, T b, T c) {
   return r;
 }
 #if defined(EVONET_X86)
-EVONET_FN Float4 fused_lanes(Float4 a, Float4 b, Float4 c) {
+inline __attribute__((noinline)) Float4 fused_lanes(Float4 a, Float4 b, Float4 c) {
   auto lower = [](__m128 x) { return Double2(_mm_cvtps_pd(x)); };
   auto upper = [](__m128 x) { return Double2(_mm_cvtps_pd(_mm_movehl_ps(x, x))); };
   auto delicate = [](Double2 s) {  // SSE2 compares no 64-bit integers; the upper 32 differ

@@ -82,12 +82,18 @@ class CustomFunction {
         width == 2 || (width & (width - 1)) != 0) {
       throw nb::value_error("wrong shapes");
     }
+    // Kernels take one sample or whole vectors.
+    const int64_t padded = width == 1 ? 1 : std::max<int64_t>(width, 64 / sizeof(T));
+    std::vector<T> rows(links * padded);
+    for (int64_t i = 0; i < links; ++i) {
+      std::copy_n(values.data() + i * width, width, rows.data() + i * padded);
+    }
     std::vector<int32_t> source(links);
     for (int64_t i = 0; i < links; ++i) source[i] = static_cast<int32_t>(i);
-    Buffer<T> out(width);
-    find_isa(simd).kernels(T()).forward.aggregate_by(program(T()), values.data(), source.data(),
-                                                     weights.data(), links, static_cast<int>(width),
-                                                     out.data.get());
+    Buffer<T> out(padded);
+    find_isa(simd).kernels(T()).forward.aggregate_by(program(T()), rows.data(), source.data(),
+                                                     weights.data(), links,
+                                                     static_cast<int>(padded), out.data.get());
     return to_numpy(out, {static_cast<size_t>(width)});
   }
 

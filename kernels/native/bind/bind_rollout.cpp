@@ -18,9 +18,9 @@ namespace evonet {
 namespace {
 
 template <class T>
-const ControlKernels<T>& find_control(const RolloutKernels<T>& kernels, int id) {
-  if (id < 0 || id >= kernels.num_controls) throw nb::index_error("no such control task");
-  return kernels.controls[id];
+const ControlKernels<T>& find_control(const IsaKernels<T>& kernels, int id) {
+  if (id < 0 || id >= kernels.control.count) throw nb::index_error("no such control task");
+  return kernels.control.controls[id];
 }
 
 template <class T>
@@ -32,7 +32,7 @@ nb::tuple run(const nb::object& schedule, int control, In<int64_t> genomes, uint
   Buffer<T> total(num_genomes * episodes);
   Buffer<int32_t> steps(num_genomes * episodes);
   const RolloutCall<T> call{read_schedule<T>(schedule),
-                            &find_control(kernels.rollout, control),
+                            &find_control(kernels, control),
                             seed,
                             first_episode,
                             max_steps,
@@ -63,7 +63,7 @@ class ControlSteps {
   using Rows = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
   ControlSteps(int control, const std::string& simd)
-      : control_(find_control(find_isa(simd).kernels(T()).rollout, control)),
+      : control_(find_control(find_isa(simd).kernels(T()), control)),
         lanes_(std::make_unique<Lanes<T>>()) {}
 
   nb::object reset(uint64_t seed, uint32_t first_episode, int64_t count) {
@@ -164,9 +164,9 @@ void bind_rollout(nb::module_& m) {
       "controls",
       [] {
         std::vector<std::tuple<std::string, int, int, int, int>> found;
-        const RolloutKernels<float>& kernels = usable_isas().front()->float32.rollout;
-        for (int i = 0; i < kernels.num_controls; ++i) {
-          const ControlKernels<float>& c = kernels.controls[i];
+        const ControlList<float>& tasks = usable_isas().front()->float32.control;
+        for (int i = 0; i < tasks.count; ++i) {
+          const ControlKernels<float>& c = tasks.controls[i];
           found.emplace_back(c.name, c.state_size, c.num_inputs, c.num_outputs, c.max_steps);
         }
         return found;

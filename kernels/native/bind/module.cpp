@@ -162,7 +162,8 @@ class Forward {
   // False if it was interrupted.
   bool evaluate(const ForwardCall<T>& call) const {
     const ScheduleView<T>& s = call.schedule;
-    const SampleBlocks blocks(call.num_samples, max_slots_, sizeof(T), kernels_.max_width);
+    const SampleBlocks blocks(call.num_samples, max_slots_, sizeof(T), kernels_.vector_width,
+                              kernels_.max_width);
     // Splitting a block over genomes is free when inputs are shared: they are loaded once per task.
     const int64_t cost = cost_until(s, s.num_genomes) - cost_until(s, 0);
     const int64_t work = cost * s.steps * blocks.padded_samples();
@@ -247,18 +248,18 @@ nb::object activate(int id, nb::ndarray<const T, nb::ndim<1>, nb::c_contig> x,
 template <class T>
 nb::object aggregate(int id, In<T> weights, nb::ndarray<const T, nb::ndim<2>, nb::c_contig> values,
                      const std::string& simd) {
-  constexpr int64_t kWidth = 16;
   const ForwardKernels<T>& kernels = find_isa(simd).kernels(T()).forward;
+  const int64_t width = kernels.vector_width;
   const auto num_links = static_cast<int64_t>(values.shape(0));
   Buffer<T> out(static_cast<int64_t>(values.shape(1)));
-  std::vector<T> block(num_links * kWidth), scratch(num_links), joined(kWidth);
+  std::vector<T> block(num_links * width), scratch(num_links), joined(width);
   std::vector<int32_t> source(num_links);
   std::iota(source.begin(), source.end(), 0);
-  for (int64_t begin = 0; begin < out.size; begin += kWidth) {
-    const int64_t count = std::min(kWidth, out.size - begin);
+  for (int64_t begin = 0; begin < out.size; begin += width) {
+    const int64_t count = std::min(width, out.size - begin);
     for (int64_t e = 0; e < num_links; ++e) {
       const T* row = values.data() + e * out.size + begin;
-      std::copy(row, row + count, block.data() + e * kWidth);
+      std::copy(row, row + count, block.data() + e * width);
     }
     kernels.aggregate(id, weights.data(), block.data(), source.data(), num_links, scratch.data(),
                       joined.data());

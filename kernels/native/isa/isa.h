@@ -36,26 +36,26 @@ struct Workspace {
 
 struct SampleBlock {
   int64_t begin;
-  int width;  // one of 1, 4, 8, 16, 32, 64, 128; samples beyond the last are padding
+  int width;  // 1, or 1, 2, 4 or 8 vectors; samples beyond the last are padding
 };
 
 template <class T>
 struct ForwardKernels {
-  int max_width;  // of a sample block
+  int vector_width, max_width;  // of a sample block
   // Evaluates genomes [begin, end) on one block of samples.
   void (*forward)(const ForwardCall<T>& call, int64_t begin, int64_t end, SampleBlock block,
                   Workspace<T>& workspace, Interrupt& interrupt);
   // In place; the memory behind v must be readable and writable up to a multiple of 64 bytes.
   void (*activate)(int id, T* v, int64_t count);
-  // Joins rows of 16 samples: values [slots, 16] by source [num_links] -> out [16]. scratch holds
-  // num_links values.
+  // Joins rows of a vector: values [slots, vector_width] by source [num_links] -> out
+  // [vector_width]. scratch holds num_links values.
   void (*aggregate)(int id, const T* weights, const T* values, const int32_t* source,
                     int64_t num_links, T* scratch, T* out);
   // A custom activation on up to 512 bytes of numbers, in place; the memory behind them must be
   // readable up to a multiple of 64 bytes.
   void (*activate_by)(const Program<T>& program, T* numbers, int count);
-  // A custom aggregation: values [slots, width] by source [count] -> out [width], for a width of
-  // 1, 4, 8, 16, 32 or 64.
+  // A custom aggregation: values [slots, width] by source [count] -> out [width], for the width of
+  // a sample block.
   void (*aggregate_by)(const Program<T>& program, const T* values, const int32_t* source,
                        const T* weight, int64_t count, int width, T* out);
   // The loss of one genome's answers y [B, O]: a sum and its rest.
@@ -68,6 +68,7 @@ struct IsaKernels {
   const ForwardKernels<T>& forward;
   const EvolutionKernels<T>& evolution;
   const RolloutKernels<T>& rollout;
+  const ControlList<T>& control;
 };
 
 struct Isa {

@@ -1,13 +1,18 @@
-// isa_forward.cpp: the forward pass and the loss for one instruction set.
+// isa_forward.cpp: the forward pass for one instruction set.
+#include "native/act.h"
 #include "native/forward.h"
-#include "native/loss_rows.h"
 
 EVONET_NAMESPACE_BEGIN
 
+template void act(const ScheduleView<float>&, Lanes<float>&, int64_t, int, int, Workspace<float>&,
+                  Interrupt&);
+template void act(const ScheduleView<double>&, Lanes<double>&, int64_t, int, int,
+                  Workspace<double>&, Interrupt&);
+
 template <class T>
 constexpr ForwardKernels<T> kForward = {
-    kMaxWidth<T>,    &forward_genomes<T>,   &activate_rows<T>, &aggregate_rows<T>,
-    &activate_by<T>, &aggregate_program<T>, &loss_rows<T>};
+    kVectorLanes<T>,      kMaxWidth<T>,    &forward_genomes<T>,   &activate_values<T>,
+    &aggregate_values<T>, &activate_by<T>, &aggregate_program<T>, &loss_rows<T>};
 
 extern const ForwardKernels<float> forward_float32;
 extern const ForwardKernels<double> forward_float64;

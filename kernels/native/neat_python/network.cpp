@@ -6,6 +6,7 @@
 
 #include "native/neat_python/libm_real.h"
 #include "native/neat_python/python_reading.h"
+#include "nodes/aggregations.h"
 #include "nodes/dispatch.h"
 
 namespace evonet {
