@@ -4,7 +4,8 @@
 EVONET_NAMESPACE_BEGIN
 
 template <class T>
-constexpr ControlList<T> kControlList = {kControls<T>, sizeof(kControls<T>) / sizeof(*kControls<T>)};
+constexpr ControlList<T> kControlList = {kControls<T>,
+                                         sizeof(kControls<T>) / sizeof(*kControls<T>)};
 
 extern const ControlList<float> control_float32;
 extern const ControlList<double> control_float64;
