@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import shlex
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -108,8 +109,15 @@ class Watch:
         """Writes the page; a run is not spoilt by a page that cannot be written."""
         from evonet.report import write_report
 
+        shown = not self._quiet and sys.stderr.isatty()
+        if shown:
+            click.echo("  writing the report ...\r", nl=False, err=True)
         try:
             write_report(self._home)
+        except KeyboardInterrupt:
+            again = f"evonet report {shlex.quote(str(self._home.path))}"
+            click.echo(f"evonet: no report was written: interrupted. Later: {again}", err=True)
+            return False
         except (EvonetError, OSError) as error:
             reason = describe(error) if isinstance(error, OSError) else str(error)
             click.echo(f"evonet: warning: no report was written: {reason}", err=True)

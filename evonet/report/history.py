@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections import defaultdict
 from dataclasses import dataclass
@@ -67,6 +68,10 @@ class History:
         means: Floats = totals / (self.ends - self._starts + 1)
         return means
 
+    def optional(self, name: str) -> Floats | None:
+        """[K] a column that only some runs have, at the last generation of each point."""
+        return self.last(name) if name in self.columns else None
+
     def extreme(self, name: str, largest: bool) -> Floats:
         """[K] the largest or smallest of a column over the generations of each point."""
         fold: Any = np.maximum if largest else np.minimum
@@ -94,11 +99,14 @@ _NUMBERS: Final = (
     *("mean_nodes", "mean_connections", "best_nodes", "best_connections"),
     *("evaluations", "evaluations_per_second"),
 )
+# What a generation may also have.
+_OPTIONAL: Final = ("validation",)
 
 
 def read_history(path: str | os.PathLike[str]) -> History:
     """Reads metrics.jsonl, except for an incomplete last line."""
     rows: list[list[float]] = []
+    extra: list[list[float]] = []
     species: list[dict[int, int]] = []
     with open(path, "rb") as file:
         for number, line in enumerate(file, 1):
@@ -115,7 +123,16 @@ def read_history(path: str | os.PathLike[str]) -> History:
                     f"{os.fspath(path)}: line {number} is not about a generation: {error}"
                 ) from error
             rows.append(values)
+            extra.append([_number(record.get(name)) for name in _OPTIONAL])
             species.append(sizes)
     table = np.array(rows).reshape(-1, len(_NUMBERS) + len(PHASES))
     names = (*_NUMBERS, *(f"seconds.{phase}" for phase in PHASES))
-    return History({name: table[:, i] for i, name in enumerate(names)}, species)
+    columns = {name: table[:, i] for i, name in enumerate(names)}
+    more = np.array(extra).reshape(-1, len(_OPTIONAL))
+    columns |= {n: more[:, i] for i, n in enumerate(_OPTIONAL) if np.isfinite(more[:, i]).all()}
+    return History(columns, species)
+
+
+def _number(value: object) -> float:
+    """Reads a number that may be missing."""
+    return float(value) if isinstance(value, (int, float)) else math.nan

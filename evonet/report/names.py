@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import PurePath
 from typing import Final, NamedTuple
 
 from evonet.runs.champion_notes import read_names
+from evonet.runs.folder import RunFolder
 
 
 class PinNames(NamedTuple):
@@ -35,6 +37,19 @@ PINS: Final[Mapping[str, PinNames]] = {
     "copy": PinNames(("bit", "answer now"), ("answer",)),
     "t_maze": PinNames(("sign", "junction"), ("left", "ahead", "right")),
 }
+
+
+def title_of(task: Mapping[str, object], home: RunFolder) -> str:
+    """Names a run for people: by its data set, its environment or its task."""
+    name, data = task.get("name"), task.get("data")
+    if isinstance(data, str):
+        return PurePath(data).stem or data
+    if not isinstance(name, str):
+        return home.path.resolve().name
+    kind, _, rest = name.partition(":")
+    if kind == "gym" and rest:
+        return rest
+    return PurePath(name).name if ".py:" in name else name
 
 
 def pin_names(
