@@ -29,7 +29,7 @@ import operator
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from evonet.messages import did_you_mean
+from evonet.messages import did_you_mean, show
 
 MOST_SEED: Final = 2**64 - 1
 # More threads than any machine has; a larger number is a mistake.
@@ -116,6 +116,10 @@ class FileFormatError(EvonetError, ValueError):
     """A file is not what it claims to be, or is damaged."""
 
 
+# More faults than this are counted, not listed.
+MOST_FAULTS: Final = 50
+
+
 class ConfigFault(NamedTuple):
     """One thing that is wrong with a config.
 
@@ -132,7 +136,7 @@ class ConfigFault(NamedTuple):
 
 
 class ConfigError(EvonetError, ValueError):
-    """A config has faults; the message has one line for each.
+    """A config has faults; the message has one line for each of the first `MOST_FAULTS`.
 
     Attributes:
         source: The name of the file.
@@ -142,7 +146,10 @@ class ConfigError(EvonetError, ValueError):
     def __init__(self, source: str, faults: Iterable[ConfigFault]) -> None:
         self.source = source
         self.faults = tuple(faults)
-        super().__init__("\n".join(map(self._line, self.faults)))
+        listed = [self._line(fault) for fault in self.faults[:MOST_FAULTS]]
+        if len(self.faults) > MOST_FAULTS:
+            listed.append(f"{source}: There are {len(self.faults) - MOST_FAULTS:,} more faults.")
+        super().__init__("\n".join(listed))
 
     def __reduce__(self) -> tuple[type[ConfigError], tuple[str, tuple[ConfigFault, ...]]]:
         return type(self), (self.source, self.faults)
@@ -202,8 +209,12 @@ def check_whole(
         bounds = f", at least {least}"
         if most is not None:
             bounds = f" from {least} to {'2^64 - 1' if most == MOST_SEED else most}"
-        raise OptionError(f"{name}={found!r} must be a whole number{bounds}{note}.")
+        raise OptionError(f"{name}={_shown(found)} must be a whole number{bounds}{note}.")
     return number
+
+
+def _shown(found: object) -> str:
+    return show(found) if isinstance(found, int) else repr(found)
 
 
 def check_positive(name: str, found: object) -> float:

@@ -12,6 +12,7 @@ import click
 
 from evonet.cli.app import Exit, describe
 from evonet.cli.interrupts import Interrupts
+from evonet.cli.streams import complain
 from evonet.errors import EvonetError, RunFolderError
 from evonet.evolution.callbacks import Progress
 from evonet.evolution.hooks import Callback, Result, Run
@@ -120,7 +121,7 @@ class Watch:
             return False
         except (EvonetError, OSError) as error:
             reason = describe(error) if isinstance(error, OSError) else str(error)
-            click.echo(f"evonet: warning: no report was written: {reason}", err=True)
+            complain(f"evonet: warning: no report was written: {reason}")
             return False
         return True
 

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from evonet.report.history import Floats
 from evonet.report.markup import area, data, horizontal, items, label, path, short, text
-from evonet.report.scale import Scale, room, ticks
+from evonet.report.scale import TINIEST, Scale, room, ticks
 
 HEIGHT: Final = 250
 LEFT, RIGHT, TOP, BOTTOM = 52, 14, 12, 30
@@ -65,7 +65,7 @@ class Frame:
     def height(self, values: npt.ArrayLike) -> Floats:
         """Places values along the y axis; those not above 0 lie below a logarithmic one."""
         if self.log:
-            values = np.log10(np.maximum(values, 10.0 ** (self.y.low - 1.0)))
+            values = np.log10(np.maximum(values, max(10.0 ** (self.y.low - 1.0), TINIEST)))
         return self.y(values)
 
     def axes(self) -> list[str]:
@@ -93,7 +93,7 @@ class Frame:
             return [(value, value) for value in ticks(low, high, 4)]
         # Over few powers of ten, 2 and 5 between them too: an axis needs two numbers to be read.
         steps = (1, 2, 5) if high - low < 2.5 else (1,)
-        powers = range(math.floor(low), math.ceil(high) + 1)
+        powers = range(max(-300, math.floor(low)), min(300, math.ceil(high)) + 1)
         every = max(1, math.ceil((high - low) / 8))
         values = [step * 10.0**power for power in powers if power % every == 0 for step in steps]
         return [(math.log10(v), v) for v in values if low <= math.log10(v) <= high]
@@ -191,7 +191,7 @@ def area_chart(
     """
     stack = np.cumsum([layer.values for layer in layers], axis=0)
     most = min(float(stack[-1].max()), 3.0 * float(np.quantile(stack[-1], 0.95)))
-    frame = Frame.around(x, 0.0, most or 1.0, width)
+    frame = Frame.around(x, 0.0, most if most > TINIEST else 1.0, width)
     place = frame.x(x)
     if len(x) == 1:  # a single generation fills the chart
         place, stack = np.array([LEFT, width - RIGHT], float), np.repeat(stack, 2, axis=1)

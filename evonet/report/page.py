@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -10,7 +11,7 @@ import numpy as np
 from evonet.config import Config
 from evonet.definitions.controls import CONTROL_IDS
 from evonet.errors import RunFolderError
-from evonet.files.atomic import open_atomic
+from evonet.files.atomic import open_atomic, resolve_inside
 from evonet.messages import counted
 from evonet.report.episode import MOST_STEPS, Episode, record_episode
 from evonet.report.family import draw_family
@@ -45,7 +46,7 @@ def write_report(home: RunFolder) -> None:
         OSError: A file cannot be read, or the page cannot be written.
     """
     page = render_report(home)
-    with open_atomic(home.report) as file:
+    with open_atomic(resolve_inside(home.report)) as file:
         file.write(page.encode())
 
 
@@ -153,7 +154,7 @@ def _on(config: Config, title: str) -> str:
     return f"{text(task)} of {text(Path(file).name)} · "
 
 
-def _network(layout: Layout, names: dict[int, str], champion: Champion) -> str:
+def _network(layout: Layout, names: Mapping[int, str], champion: Champion) -> str:
     population = champion.population
     enabled = int(np.count_nonzero(population.enabled))
     left_out = population.num_connections - enabled
@@ -218,7 +219,7 @@ def _film(episode: Episode, generation: int | None) -> str:
     )
 
 
-def _family(line: list[Improvement], names: dict[int, str], champion: Champion) -> str:
+def _family(line: list[Improvement], names: Mapping[int, str], champion: Champion) -> str:
     if not line:
         return ""
     return items(

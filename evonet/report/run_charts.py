@@ -9,7 +9,7 @@ import numpy as np
 
 from evonet.config import Config
 from evonet.report.charts import HUES, Band, Line, area_chart, line_chart
-from evonet.report.history import PHASES, History
+from evonet.report.history import PHASES, History, drawable
 from evonet.report.markup import short
 from evonet.runs.improvements import Improvement
 
@@ -66,6 +66,8 @@ def _fitness_chart(
     high = np.minimum(mean + std, history.extreme("max", largest=True))
     validation = history.optional("validation")
     threshold = config.neat.fitness_threshold
+    if threshold is not None:
+        threshold = drawable(threshold)
     # The axis is that of the best; the mean may cost a third of the height.
     log = bool(best.min() > 0 and best.max() > MUCH * best.min())
     ends = [float(best.min()), float(best.max())]
@@ -92,7 +94,12 @@ def _fitness_chart(
         log=log,
         rule=None if threshold is None else (threshold, f"solved at {short(threshold)}"),
         marks=[
-            (i.generation, i.fitness, f"generation {i.generation}: {i.fitness:g}") for i in line
+            (
+                i.generation,
+                drawable(i.fitness),
+                f"generation {i.generation}: {i.fitness:g}",
+            )
+            for i in line
         ],
         width=width,
         shown=shown,

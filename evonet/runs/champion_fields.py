@@ -39,10 +39,20 @@ def check_fields(document: Mapping[str, Any]) -> None:
     optional = {name: rule for name, rule in OPTIONAL.items() if name in document}
     _check_table(document, FIELDS | optional, "")
     for name, rules in (("nodes", NODE), ("connections", CONNECTION)):
+        if _all_fit(document[name], rules):
+            continue
         for i, gene in enumerate(document[name]):
             if not isinstance(gene, dict):
                 raise FileFormatError(f"{name}[{i}] is {show(gene)}. Expected an object.")
             _check_table(gene, rules, f"{name}[{i}].")
+
+
+def _all_fit(genes: list[Any], rules: Mapping[str, Rule]) -> bool:
+    """Whether `_check_table` would accept all genes, column by column and so in half the time."""
+    names = rules.keys()
+    if not all(type(gene) is dict and gene.keys() == names for gene in genes):
+        return False
+    return all(all(map(fits, [gene[name] for gene in genes])) for name, (fits, _) in rules.items())
 
 
 def _check_table(table: Mapping[str, Any], rules: Mapping[str, Rule], prefix: str) -> None:

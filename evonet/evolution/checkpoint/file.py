@@ -29,6 +29,7 @@ from evonet.functions.registry import adopted, is_texts, join_texts
 from evonet.genes.arrays import ARRAYS, MOST_PINS
 from evonet.genes.file import FUNCTIONS, pack_functions, renumber
 from evonet.genes.population import Population
+from evonet.genes.selection import drop_idle_inputs
 from evonet.messages import show
 from evonet.schedule import build_schedule
 
@@ -168,6 +169,7 @@ def check_acyclic(genomes: Population) -> None:
     Raises:
         CyclicGenomeError: A genome has a cycle; names it and the cycle.
     """
+    genomes, _ = drop_idle_inputs(genomes)  # a file may declare any number of them
     arrays: dict[str, Any] = {name: getattr(genomes, name) for name in Population.__slots__}
     arrays["enabled"] = np.ones_like(genomes.enabled)
     build_schedule(Population(**arrays, validate=False))
