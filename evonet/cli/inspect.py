@@ -67,6 +67,7 @@ def _describe(champion: Champion) -> None:
     known = [
         ("task", None if task is None else show(task).strip('"')),
         ("fitness", None if champion.fitness is None else f"{champion.fitness:g}"),
+        ("tested", None if champion.tested is None else str(champion.tested)),
         ("generation", champion.generation),
         ("seed", champion.seed),
     ]

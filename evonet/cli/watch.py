@@ -145,8 +145,9 @@ class Watch:
             verdict = "done" if threshold is None else "not solved"
             line = f"{verdict} after {counted(result.generation + 1, 'generation')}"
         goal = "" if threshold is None else f" (threshold {threshold:g})"
+        tested = "" if best.tested is None else f"{best.tested}, "
         click.echo(
-            f"{line}: best fitness {best.fitness:g}{goal}, "
+            f"{line}: best fitness {best.fitness:g}{goal}, {tested}"
             f"{counted(result.evaluations, 'evaluation')}, {result.seconds:.1f} s"
         )
         if result.algorithm.stalled and not result.solved:

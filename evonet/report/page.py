@@ -113,8 +113,12 @@ def _header(
     seconds = float(sum(history[f"seconds.{phase}"].sum() for phase in PHASES))
     evaluations = int(history["evaluations"][-1])
     hidden = sum(spot.key >= layout.num_outputs for spot in layout.spots)
+    found = f"in generation {champion.generation}"
+    if (tested := champion.tested) is not None:
+        ends = f"{short(tested.low)} to {short(tested.high)}"
+        found = f"99 % interval {ends}, {tested.episodes} fresh episodes, {found}"
     shown = [
-        ("best fitness", short(champion.fitness or 0.0), f"in generation {champion.generation}"),
+        ("best fitness", short(champion.fitness or 0.0), found),
         ("generations", f"{int(history['generation'][-1]) + 1:,}", f"{seconds:.2f} s of work"),
         (
             "evaluations",

@@ -13,13 +13,13 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Final, TypeAlias
 
 from evonet.config import Config
 from evonet.definitions.dynamics import Dynamics
 from evonet.errors import EvonetError, FileFormatError, OptionError
-from evonet.evolution.state import Best
+from evonet.evolution.state import Best, Retest
 from evonet.files.atomic import open_atomic
 from evonet.files.regular import read_bytes
 from evonet.functions.registry import adopted
@@ -56,6 +56,7 @@ class Champion:
         config_digest: Names the settings of the run, if they are known.
         metadata: Anything else that was noted, by name.
         encoding: How the rows of a table become its inputs, if it evolved on a table.
+        tested: The test in fresh episodes that its fitness is from; None for tasks without chance.
     """
 
     population: Population
@@ -67,6 +68,7 @@ class Champion:
     config_digest: str | None = None
     metadata: Mapping[str, Scalar] = field(default_factory=dict)
     encoding: Encoding | None = None
+    tested: Retest | None = None
 
     def compile(self, **options: Any) -> Network:
         """Makes the network that it was; options are those of `evonet.compile`."""
@@ -112,6 +114,7 @@ def save_champion(
     if best is not None:
         fitness = best.fitness if fitness is None else fitness
         generation = best.generation if generation is None else generation
+    tested = best.tested if best is not None and fitness == best.fitness else None
     if config is not None and seed is None:
         seed = config.run.seed
     if dynamics is None:
@@ -133,6 +136,8 @@ def save_champion(
     }
     if encoding is not None:
         document["encoding"] = encoding.to_dict()
+    if tested is not None:
+        document["tested"] = asdict(tested)
     try:
         check_fields({**document, "nodes": [], "connections": []})
         _encoding(document)
@@ -195,6 +200,8 @@ def read_champion(path: str | os.PathLike[str]) -> Champion:
         raise FileFormatError(f"{where}: {error}") from error
     names = ("fitness", "generation", "id", "seed", "config_digest", "metadata")
     known = {name: document[name] for name in names}
+    if "tested" in document:
+        known["tested"] = Retest(**document["tested"])
     return Champion(population, dynamics, **known, encoding=encoding)
 
 

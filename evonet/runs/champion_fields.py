@@ -38,6 +38,8 @@ def check_fields(document: Mapping[str, Any]) -> None:
         )
     optional = {name: rule for name, rule in OPTIONAL.items() if name in document}
     _check_table(document, FIELDS | optional, "")
+    if "tested" in document:
+        _check_table(document["tested"], TESTED, "tested.")
     for name, rules in (("nodes", NODE), ("connections", CONNECTION)):
         if _all_fit(document[name], rules):
             continue
@@ -125,6 +127,13 @@ FIELDS: Final[dict[str, Rule]] = {
 # What only some champions have.
 OPTIONAL: Final[dict[str, Rule]] = {
     "encoding": (lambda value: isinstance(value, dict), "an object"),
+    "tested": (lambda value: isinstance(value, dict), "an object"),
+}
+TESTED: Final[dict[str, Rule]] = {
+    "episodes": _whole(2, 2**31 - 1),
+    "low": REAL,
+    "high": REAL,
+    "worst": REAL,
 }
 NODE: Final[dict[str, Rule]] = {
     "key": KEY,

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -22,7 +22,7 @@ from evonet.config import Config
 from evonet.config.config import digest_tables
 from evonet.errors import CheckpointError, EvonetError
 from evonet.evaluation import OnBadFitness
-from evonet.evolution.state import Best, State
+from evonet.evolution.state import Best, Retest, State
 from evonet.files.checksummed_tensors import read_tensors, write_tensors
 from evonet.files.saved_state import SavedState, ascends, check, check_real, check_whole
 from evonet.functions.registry import adopted, is_texts, join_texts
@@ -154,6 +154,8 @@ def pack(
         settings["best"] = {"fitness": best.fitness, "generation": best.generation, "id": best.id}
         if best.validation is not None:
             settings["best"]["validation"] = best.validation
+        if best.tested is not None:
+            settings["best"]["tested"] = asdict(best.tested)
     name = algorithm.title()
     if name != UNNAMED:
         settings["algorithm"] = name
@@ -238,7 +240,11 @@ def _state(saved: SavedState, config: Config) -> State:
         sign = -1.0 if config.neat.fitness_criterion == "min" else 1.0
         check(
             best is not None
-            and (best.validation is not None or (sign * fitness <= sign * best.fitness).all()),
+            and (
+                best.validation is not None
+                or best.tested is not None
+                or (sign * fitness <= sign * best.fitness).all()
+            ),
             "the best genome so far is not the best one.",
         )
     return State(
@@ -275,10 +281,10 @@ def _best(saved: SavedState, genome: Population, generation: int, next_id: int) 
     found = saved.settings["best"]
     if found is None:
         return None
-    known = isinstance(found, dict) and set(found) - {"validation"} == {
-        *("fitness", "generation", "id")
-    }
-    saved.expect("best", known, "a table of fitness, generation and id, and maybe validation")
+    names = {"fitness", "generation", "id"}
+    known = isinstance(found, dict) and names <= set(found) <= names | {"validation", "tested"}
+    wanted = "a table of fitness, generation and id, and maybe validation and tested"
+    saved.expect("best", known, wanted)
     validation = found.get("validation")
     return Best(
         genome=genome,
@@ -286,4 +292,18 @@ def _best(saved: SavedState, genome: Population, generation: int, next_id: int) 
         generation=check_whole("best.generation", found["generation"], 0, generation),
         id=check_whole("best.id", found["id"], 1, next_id - 1),
         validation=None if validation is None else check_real("best.validation", validation),
+        tested=_tested(found["tested"], found["fitness"]) if "tested" in found else None,
     )
+
+
+def _tested(found: Any, fitness: float) -> Retest:
+    reals = ("low", "high", "worst")
+    known = isinstance(found, dict) and set(found) == {"episodes", *reals}
+    expected = "Expected a table of episodes, low, high and worst."
+    check(known, f"best.tested is {show(found)}. {expected}")
+    tested = Retest(
+        episodes=check_whole("best.tested.episodes", found["episodes"], 2, 2**31 - 1),
+        **{name: check_real(f"best.tested.{name}", found[name]) for name in reals},
+    )
+    check(tested.low <= fitness <= tested.high, "the best fitness is outside its interval.")
+    return tested
