@@ -5,8 +5,8 @@
 
 It has the few names of CuPy that evonet uses (`names.txt`, checked against the real package),
 keeps device arrays apart from host arrays as strictly as CuPy does, runs copies and kernels as late
-as streams and events allow, and executes them on the SIMT runner. What it cannot show: the driver's behaviour, speed,
-and whether the real CuPy takes these names' arguments as the stand-in does.
+as streams and events allow, and executes them on the SIMT runner. What it cannot show: the driver's
+behaviour, speed, and whether the real CuPy takes these names' arguments as the stand-in does.
 """
 
 from .array import Array

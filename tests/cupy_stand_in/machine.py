@@ -33,6 +33,9 @@ class Machine:
         num_allocations: Allocations so far.
         fail_at: Numbers of allocations, counted from 1, that find no memory.
         fail_from: Number of the first allocation from which on there is no memory, or None.
+        num_compiled: Calls of NVRTC's compiler.
+        num_released: How often the whole memory pool was freed.
+        num_sent: Bytes that were copied from the host, but for those of `cupy.asarray`.
         launches: Kernels that were launched, by name.
         log: Names of kernels with the GPU that ran them, in order.
         used: Bytes in use on each GPU.
@@ -62,6 +65,9 @@ class Machine:
         self.num_allocations = 0
         self.fail_at: set[int] = set()
         self.fail_from: int | None = None
+        self.num_compiled = 0
+        self.num_released = 0
+        self.num_sent = 0
         self.launches: Counter[str] = Counter()
         self.log: list[tuple[str, int]] = []
         self.used = [0] * num_devices
@@ -107,6 +113,8 @@ class Machine:
     def allocate(self, nbytes: int) -> Memory:
         """Takes memory of the current GPU, or fails if a test wants it so."""
         self.check_driver()
+        if self.current in self.unavailable:
+            raise CUDARuntimeError(46)
         with self.lock:
             device = self.current
             if nbytes:
@@ -191,6 +199,7 @@ class Machine:
         Ordinary memory is read at once, into a buffer of the driver; page-locked memory is read by
         the GPU when the copy runs.
         """
+        self.num_sent += size
         staged = None if self.is_pinned(source) else ctypes.string_at(source, size)
         buffer = target.buffer  # a copy does not keep memory from being freed
 

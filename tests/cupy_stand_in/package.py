@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import functools
 import itertools
 import sys
@@ -16,11 +15,10 @@ import pytest
 from . import errors
 from .array import DLPACK_CUDA, Array
 from .machine import Machine
-from .module import SHARED_OPTIN, RawModule
+from .module import MAX_DYNAMIC_SHARED, SHARED_OPTIN, Module, get_attribute, set_attribute
 from .names import PACKAGES
 from .nvrtc import Nvrtc
 from .streams import Mark, StreamKey, Wait
-
 
 HOST_TO_DEVICE = 1  # as CUDA numbers the directions of a copy
 
@@ -55,7 +53,13 @@ def make_package(machine: Machine) -> dict[str, ModuleType]:
     """All modules of the stand-in, by name."""
     nvrtc = Nvrtc(machine).module("cupy.cuda.nvrtc")
     memory = _module("cupy.cuda.memory", OutOfMemoryError=errors.OutOfMemoryError)
-    driver = _module("cupy.cuda.driver", CUDADriverError=errors.CUDADriverError)
+    driver = _module(
+        "cupy.cuda.driver",
+        CUDADriverError=errors.CUDADriverError,
+        CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES=MAX_DYNAMIC_SHARED,
+        funcGetAttribute=get_attribute,
+        funcSetAttribute=set_attribute,
+    )
     runtime = _runtime(machine)
     cuda = _module(
         "cupy.cuda",
@@ -63,10 +67,11 @@ def make_package(machine: Machine) -> dict[str, ModuleType]:
         memory=memory,
         driver=driver,
         runtime=runtime,
-        Device=lambda index=None: _Device(machine, index),
+        Device=lambda index: Device(machine, index),
         get_current_stream=lambda: Stream(machine, machine.stream()[1]),
         Stream=lambda non_blocking=False: _new_stream(machine, non_blocking),
         Event=lambda disable_timing=False: Event(machine),
+        Module=lambda: Module(machine),
         PinnedMemory=lambda size: PinnedMemory(machine, size),
     )
     pool = Pool(machine)
@@ -78,7 +83,6 @@ def make_package(machine: Machine) -> dict[str, ModuleType]:
         empty=lambda shape, dtype: _empty(machine, shape, dtype),
         asarray=lambda a: _asarray(machine, a),
         from_dlpack=lambda array: _from_dlpack(array),
-        RawModule=lambda *, path: RawModule(machine, path),
         get_default_memory_pool=lambda: pool,
     )
     return {module.__name__: module for module in (cupy, cuda, runtime, driver, memory, nvrtc)}
@@ -132,17 +136,18 @@ def _from_dlpack(array: Any) -> Array:
 # ---- devices, streams, memory ----
 
 
-class _Device:
-    def __init__(self, machine: Machine, index: int | None) -> None:
+class Device:
+    """Makes a GPU the current one for a while."""
+
+    def __init__(self, machine: Machine, index: int) -> None:
         self._machine = machine
-        self.id = machine.current if index is None else index
+        self._index = index
         self._before: list[int] = []
 
-    def __enter__(self) -> _Device:
+    def __enter__(self) -> None:
         before = self._machine.current
-        self._machine.current = self.id
+        self._machine.current = self._index
         self._before.append(before)
-        return self
 
     def __exit__(self, *raised: object) -> None:
         self._machine.current = self._before.pop()
@@ -218,14 +223,27 @@ class PinnedMemory:
 
 
 class Pool:
+    """The default pool; every GPU has its own limit, and 0 is none."""
+
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
+        self._limits: dict[int, int] = {}
 
     def free_bytes(self) -> int:
         return 0
 
     def free_all_blocks(self) -> None:
+        self._machine.num_released += 1
         self._machine.wait_for_all(self._machine.current)
+
+    def total_bytes(self) -> int:
+        return self._machine.used[self._machine.current]
+
+    def get_limit(self) -> int:
+        return self._limits.get(self._machine.current, 0)
+
+    def set_limit(self, size: int) -> None:
+        self._limits[self._machine.current] = size
 
 
 def _runtime(machine: Machine) -> ModuleType:
@@ -249,22 +267,13 @@ def _runtime(machine: Machine) -> ModuleType:
         machine.check_driver()
         return machine.num_devices
 
-    def copy(dst: int, dst_device: int, src: int, src_device: int, size: int) -> None:
-        for address, device in ((dst, dst_device), (src, src_device)):
-            if size and machine.memory_at(address, size).device != device:
-                raise errors.CUDARuntimeError(1)
-            machine.wait_for_all(device)
-        ctypes.memmove(dst, src, size)
-
     def send(dst: int, src: int, size: int, kind: int, stream: int) -> None:
         if kind != HOST_TO_DEVICE:
             raise NotImplementedError("the stand-in copies this way only from the host")
         memory = machine.memory_at(dst, size)
         machine.send(src, memory, dst - memory.address, size, machine.stream(stream))
 
-    def copy_late(
-        dst: int, dst_device: int, src: int, src_device: int, size: int, stream: int
-    ) -> None:
+    def copy(dst: int, dst_device: int, src: int, src_device: int, size: int, stream: int) -> None:
         views = []
         for address, device in ((dst, dst_device), (src, src_device)):
             memory = machine.memory_at(address, size)
@@ -286,8 +295,7 @@ def _runtime(machine: Machine) -> ModuleType:
         driverGetVersion=lambda: machine.driver,
         runtimeGetVersion=lambda: machine.runtime,
         memGetInfo=free,
-        memcpyPeer=copy,
-        memcpyPeerAsync=copy_late,
+        memcpyPeerAsync=copy,
         memcpyAsync=send,
         memcpyHostToDevice=HOST_TO_DEVICE,
         setDevice=lambda device: setattr(machine, "current", device),
