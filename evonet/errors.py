@@ -13,6 +13,7 @@
     │       └── DeviceMemoryError      a GPU has too little memory for the smallest piece of work
     ├── FileFormatError        a file is not what its name says, or is damaged
     ├── ConfigError            a config file has faults; lists all of them
+    ├── EpisodeError           an environment raised; names it and the episode's seed
     ├── FitnessError           fitness has the wrong shape or is not a finite number
     ├── ExtinctionError        all species died out
     ├── CheckpointError        a checkpoint cannot be read, or does not fit the run
@@ -157,6 +158,10 @@ class ConfigError(EvonetError, ValueError):
     def _line(self, fault: ConfigFault) -> str:
         where = "" if fault.line is None else f" (line {fault.line})"
         return f"{self.source}: {fault.message}{where}"
+
+
+class EpisodeError(EvonetError, RuntimeError):
+    """An environment raised an error; the message names it and the episode's seed."""
 
 
 class FitnessError(EvonetError, ValueError):

@@ -211,6 +211,7 @@ class Algorithm(ABC):
                 generation=state.generation,
                 id=int(state.ids[top]),
                 validation=validation,
+                task_state=scores.task_state,
             )
         told = replace(
             state, population=population, fitness=fitness, best=best, validation=validation

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Final, TypeAlias
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -57,6 +57,7 @@ class Generation:
         fitness: [P] their scores, possibly not finite.
         number: Which generation it is.
         episodes: Episodes that each genome has played.
+        task_state: The state of the task by which they were scored.
     """
 
     population: Population
@@ -64,6 +65,7 @@ class Generation:
     fitness: Returns
     number: int
     episodes: int
+    task_state: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -126,6 +128,7 @@ class Race:
             fitness=float(generation.fitness[winner]),
             generation=generation.number,
             id=int(generation.ids[winner]),
+            task_state=generation.task_state,
         )
         return self._tested(new, self.play, typical)
 

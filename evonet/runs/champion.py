@@ -16,6 +16,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final, TypeAlias
 
+import numpy as np
+import numpy.typing as npt
+
 from evonet.config import Config
 from evonet.definitions.dynamics import Dynamics
 from evonet.errors import EvonetError, FileFormatError, OptionError
@@ -57,6 +60,7 @@ class Champion:
         metadata: Anything else that was noted, by name.
         encoding: How the rows of a table become its inputs, if it evolved on a table.
         tested: The test in fresh episodes that its fitness is from; None for tasks without chance.
+        task_state: What `Task.state` was when it was scored, by name; often nothing.
     """
 
     population: Population
@@ -69,6 +73,7 @@ class Champion:
     metadata: Mapping[str, Scalar] = field(default_factory=dict)
     encoding: Encoding | None = None
     tested: Retest | None = None
+    task_state: Mapping[str, npt.NDArray[np.float64]] = field(default_factory=dict)
 
     def compile(self, **options: Any) -> Network:
         """Makes the network that it was; options are those of `evonet.compile`."""
@@ -138,6 +143,10 @@ def save_champion(
         document["encoding"] = encoding.to_dict()
     if tested is not None:
         document["tested"] = asdict(tested)
+    if best is not None and best.task_state:
+        document["task_state"] = {
+            name: np.asarray(array, np.float64).tolist() for name, array in best.task_state.items()
+        }
     try:
         check_fields({**document, "nodes": [], "connections": []})
         _encoding(document)
@@ -202,6 +211,8 @@ def read_champion(path: str | os.PathLike[str]) -> Champion:
     known = {name: document[name] for name in names}
     if "tested" in document:
         known["tested"] = Retest(**document["tested"])
+    state = document.get("task_state", {})
+    known["task_state"] = {name: np.array(row, np.float64) for name, row in state.items()}
     return Champion(population, dynamics, **known, encoding=encoding)
 
 

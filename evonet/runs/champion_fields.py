@@ -95,6 +95,12 @@ def _is_metadata(value: Any) -> bool:
     return all(isinstance(name, str) and _is_scalar(item) for name, item in value.items())
 
 
+def _is_arrays(value: Any) -> bool:
+    if not isinstance(value, dict):
+        return False
+    return all(isinstance(item, list) and all(map(_is_real, item)) for item in value.values())
+
+
 def _is_scalar(value: Any) -> bool:
     return value is None or isinstance(value, (str, bool)) or _is_real(value)
 
@@ -128,6 +134,7 @@ FIELDS: Final[dict[str, Rule]] = {
 OPTIONAL: Final[dict[str, Rule]] = {
     "encoding": (lambda value: isinstance(value, dict), "an object"),
     "tested": (lambda value: isinstance(value, dict), "an object"),
+    "task_state": (lambda value: _is_arrays(value), "an object of lists of finite numbers"),
 }
 TESTED: Final[dict[str, Rule]] = {
     "episodes": _whole(2, 2**31 - 1),

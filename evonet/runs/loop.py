@@ -7,10 +7,11 @@ import os
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from evonet.config import Config
@@ -25,6 +26,7 @@ from evonet.evolution.race import Generation, Race
 from evonet.evolution.record import GenerationRecord, Seconds, describe_generation
 from evonet.evolution.state import Best
 from evonet.genes.arrays import real_type
+from evonet.genes.population import Population
 from evonet.tasks.base import Task, adopt
 
 __all__ = ["Result", "evolve", "task_seed"]
@@ -223,6 +225,7 @@ class _Loop:
             best = self._race(evaluation, seed) if self._run.task.retests else None
         evaluated = time.perf_counter()
         algorithm.tell(evaluation, best)
+        self._run.task.merge(evaluation.gathered)
         told = time.perf_counter()
         compiling = evaluator.spent["compile"] - before["compile"]
         seconds = Seconds(
@@ -241,7 +244,7 @@ class _Loop:
         population = state.population if evaluation.population is None else evaluation.population
         race = Race(
             play=self._evaluator.retest,
-            play_best=self._evaluator.retest,
+            play_best=partial(self._retest_as_before, state.best),
             sign=algorithm.sign,
             threshold=algorithm.config.neat.fitness_threshold,
             retests=task.retests,
@@ -249,9 +252,28 @@ class _Loop:
             on_bad_fitness=algorithm.on_bad_fitness,
         )
         scored = Generation(
-            population, state.ids, evaluation.fitness, state.generation, task.episodes
+            population=population,
+            ids=state.ids,
+            fitness=evaluation.fitness,
+            number=state.generation,
+            episodes=task.episodes,
+            task_state=evaluation.task_state,
         )
         return race.champion(state.best, scored, seed)
+
+    def _retest_as_before(
+        self, best: Best | None, genomes: Population, seed: int, first_episode: int, episodes: int
+    ) -> npt.NDArray[np.float64]:
+        """Tests the champion with the state that the task had when it was scored."""
+        task = self._run.task
+        now = task.state
+        if best is None or not best.task_state:
+            return self._evaluator.retest(genomes, seed, first_episode, episodes)
+        task.state = dict(best.task_state)
+        try:
+            return self._evaluator.retest(genomes, seed, first_episode, episodes)
+        finally:
+            task.state = now
 
 
 def _fit(config: Config | None, task: Task, algorithm: type[Algorithm] | None) -> Config | None:

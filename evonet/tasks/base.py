@@ -150,6 +150,13 @@ class Task:
     def state(self, state: Mapping[str, npt.NDArray[Any]]) -> None:
         _refuse_state(self, state)
 
+    def merge(self, gathered: Mapping[str, npt.NDArray[Any]]) -> None:
+        """Updates `state` by what the evaluation of a whole generation gathered.
+
+        Args:
+            gathered: [P, ...] arrays by name, in the order of the genomes.
+        """
+
 
 class _Adopted(Task):
     """Somebody's own object as a task, with as many offers as it has."""

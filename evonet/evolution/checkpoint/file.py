@@ -41,6 +41,8 @@ VERSION: Final = 1
 # Files from before there were other algorithms do not name theirs.
 UNNAMED: Final = "neat"
 TASK: Final = "task."
+# What the task kept when the best genome was scored.
+BEST_TASK: Final = "task.best."
 
 LARGEST_GENERATION: Final = 2**31
 COUNTERS: Final = ("next_id", "next_node_key", "next_innovation")
@@ -122,7 +124,7 @@ def read_checkpoint(path: str | os.PathLike[str], algorithm: type[Algorithm]) ->
         text = str(error)
         text = text if text.startswith(f"{where}: ") else f"{where}: {text}"
         raise CheckpointError(text) from error
-    kept = {name.removeprefix(TASK): arrays[name] for name in arrays if name.startswith(TASK)}
+    kept = _kept(arrays, TASK)
     return Checkpoint(Path(path), algorithm, config, seed, on_bad_fitness, state, kept)
 
 
@@ -162,7 +164,18 @@ def pack(
     tensors["ids"] = np.asarray(state.ids, np.int64)
     tensors["fitness"] = np.zeros(0) if state.fitness is None else state.fitness
     kept = {f"{TASK}{n}": np.ascontiguousarray(array) for n, array in (task_state or {}).items()}
+    if best is not None:
+        kept |= {f"{BEST_TASK}{n}": np.ascontiguousarray(a) for n, a in best.task_state.items()}
     return settings, {**tensors, **more_arrays, **kept}
+
+
+def _kept(arrays: Mapping[str, NDArray[Any]], prefix: str) -> dict[str, NDArray[Any]]:
+    """Picks what the task keeps, without what it kept for the best genome."""
+    return {
+        name.removeprefix(prefix): array
+        for name, array in arrays.items()
+        if name.startswith(prefix) and (prefix == BEST_TASK or not name.startswith(BEST_TASK))
+    }
 
 
 def check_acyclic(genomes: Population) -> None:
@@ -293,6 +306,7 @@ def _best(saved: SavedState, genome: Population, generation: int, next_id: int) 
         id=check_whole("best.id", found["id"], 1, next_id - 1),
         validation=None if validation is None else check_real("best.validation", validation),
         tested=_tested(found["tested"], found["fitness"]) if "tested" in found else None,
+        task_state=_kept(saved.arrays, BEST_TASK),
     )
 
 

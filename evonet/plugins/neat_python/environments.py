@@ -36,4 +36,4 @@ def environment_task(
         )
     if known and native is not False:
         return Control(NATIVE[environment], episodes=episodes, max_steps=max_steps, retests=0)
-    return gymnasium_task(environment, episodes=episodes, max_steps=max_steps, options=options)
+    return gymnasium_task(environment, episodes=episodes or 1, max_steps=max_steps, options=options)
