@@ -13,8 +13,8 @@
     │       └── DeviceMemoryError      a GPU has too little memory for the smallest piece of work
     ├── FileFormatError        a file is not what its name says, or is damaged
     ├── ConfigError            a config file has faults; lists all of them
-    ├── EpisodeError           an environment raised; names it and the episode's seed
     ├── FitnessError           fitness has the wrong shape or is not a finite number
+    ├── BusyError              an object that only one may use at a time is in use
     ├── ExtinctionError        all species died out
     ├── CheckpointError        a checkpoint cannot be read, or does not fit the run
     └── RunFolderError         a folder holds no run, or one that is in the way
@@ -30,7 +30,7 @@ import operator
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from evonet.messages import did_you_mean, show
+from evonet.messages import did_you_mean
 
 MOST_SEED: Final = 2**64 - 1
 # More threads than any machine has; a larger number is a mistake.
@@ -117,10 +117,6 @@ class FileFormatError(EvonetError, ValueError):
     """A file is not what it claims to be, or is damaged."""
 
 
-# More faults than this are counted, not listed.
-MOST_FAULTS: Final = 50
-
-
 class ConfigFault(NamedTuple):
     """One thing that is wrong with a config.
 
@@ -137,7 +133,7 @@ class ConfigFault(NamedTuple):
 
 
 class ConfigError(EvonetError, ValueError):
-    """A config has faults; the message has one line for each of the first `MOST_FAULTS`.
+    """A config has faults; the message has one line for each.
 
     Attributes:
         source: The name of the file.
@@ -147,10 +143,7 @@ class ConfigError(EvonetError, ValueError):
     def __init__(self, source: str, faults: Iterable[ConfigFault]) -> None:
         self.source = source
         self.faults = tuple(faults)
-        listed = [self._line(fault) for fault in self.faults[:MOST_FAULTS]]
-        if len(self.faults) > MOST_FAULTS:
-            listed.append(f"{source}: There are {len(self.faults) - MOST_FAULTS:,} more faults.")
-        super().__init__("\n".join(listed))
+        super().__init__("\n".join(map(self._line, self.faults)))
 
     def __reduce__(self) -> tuple[type[ConfigError], tuple[str, tuple[ConfigFault, ...]]]:
         return type(self), (self.source, self.faults)
@@ -160,12 +153,12 @@ class ConfigError(EvonetError, ValueError):
         return f"{self.source}: {fault.message}{where}"
 
 
-class EpisodeError(EvonetError, RuntimeError):
-    """An environment raised an error; the message names it and the episode's seed."""
-
-
 class FitnessError(EvonetError, ValueError):
     """Fitness has the wrong shape, or that of a genome is not a finite number."""
+
+
+class BusyError(EvonetError, RuntimeError):
+    """Something was called while it was at work, by another thread or from within."""
 
 
 class ExtinctionError(EvonetError, RuntimeError):
@@ -214,12 +207,8 @@ def check_whole(
         bounds = f", at least {least}"
         if most is not None:
             bounds = f" from {least} to {'2^64 - 1' if most == MOST_SEED else most}"
-        raise OptionError(f"{name}={_shown(found)} must be a whole number{bounds}{note}.")
+        raise OptionError(f"{name}={found!r} must be a whole number{bounds}{note}.")
     return number
-
-
-def _shown(found: object) -> str:
-    return show(found) if isinstance(found, int) else repr(found)
 
 
 def check_positive(name: str, found: object) -> float:

@@ -13,10 +13,12 @@ from evonet.backends.base import Episodes, Rollout
 from evonet.definitions.backends import MAPPINGS, BackendName, Mapping
 from evonet.definitions.controls import find_control
 from evonet.definitions.dynamics import Dynamics, KindName, Propagation
+from evonet.definitions.lock import Lock
 from evonet.errors import OptionError, ShapeError, check_option, check_threads, check_whole
 from evonet.functions.registry import LOSS_IDS
 from evonet.genes.population import Population
 from evonet.schedule.build import OnCycle, build_schedule
+from evonet.schedule.checks import check_schedule
 from evonet.schedule.schedule import Schedule
 
 Losses = npt.NDArray[np.float64]
@@ -24,6 +26,9 @@ Losses = npt.NDArray[np.float64]
 
 class Network:
     """P networks compiled to one schedule, evaluated together.
+
+    Threads may share one. Networks with memory then take one step after the other, and all threads
+    continue the same memory.
 
     Attributes:
         schedule: What is run.
@@ -41,8 +46,13 @@ class Network:
         mapping: Mapping = "auto",
         genome_index: npt.ArrayLike | None = None,
     ) -> None:
-        """Binds a schedule to a backend; `compile_with` describes the arguments and errors."""
+        """Binds a schedule to a backend; `compile_with` describes the arguments and errors.
+
+        A schedule may come from anywhere: a ShapeError says what is wrong with it.
+        """
         found = resolve_backend(backend) if isinstance(backend, str) else backend
+        check_schedule(schedule)
+        self._lock = Lock()
         self.schedule = schedule
         self.backend = found.name
         self.genome_index = read_genome_index(genome_index, schedule.num_genomes)
@@ -106,13 +116,15 @@ class Network:
         if type(out) is not str or out != "host":
             _check_out(out)
         samples = self._samples(x)
-        if self._has_memory:
-            self._check_remembered(samples.shape[-2])
+        evaluate = self._evaluate
         if out == "device" and self._device is not None:
             device = self._device
             evaluate = device.step_on_device if self._has_memory else device.forward_on_device
+        if not self._has_memory:
             return evaluate(samples)
-        return self._evaluate(samples)
+        with self._lock:
+            self._check_remembered(samples.shape[-2])
+            return evaluate(samples)
 
     def loss(self, x: Any, targets: Any, loss: str = "squared") -> Losses:
         """Scores every network by how far its outputs are from the right answers.
@@ -228,7 +240,8 @@ class Network:
     def reset(self) -> None:
         """Forgets everything, as before the first call; feed-forward networks remember nothing."""
         if self._has_memory:
-            self._bound.reset()
+            with self._lock:
+                self._bound.reset()
 
     @property
     def state(self) -> npt.NDArray[Any] | None:
@@ -236,14 +249,16 @@ class Network:
 
         Row n belongs to the live node `schedule.node_key[n]`. Recurrent networks and CTRNNs
         remember each node's value (C = 1), Izhikevich's neurons whether they fired, their
-        potential and their recovery (C = 3). Set it to continue from there; on the backend "cuda"
-        it may be an array on a GPU, as for x.
+        potential and their recovery (C = 3). Set it to continue from there.
 
         Raises:
             OptionError: Feed-forward networks have no state to set.
             ShapeError: What is set has another shape, or holds something but real numbers.
         """
-        return self._bound.read_state() if self._has_memory else None
+        if not self._has_memory:
+            return None
+        with self._lock:
+            return self._bound.read_state()
 
     @state.setter
     def state(self, state: Any) -> None:
@@ -255,7 +270,8 @@ class Network:
             raise ShapeError(
                 f"state must have shape [{wanted[0]}, {wanted[1]}, B], found {list(found.shape)}."
             )
-        self._bound.write_state(as_type(found, self._dtype))
+        with self._lock:
+            self._bound.write_state(as_type(np.asarray(found), self._dtype))
 
     def _check_remembered(self, num_samples: int) -> None:
         remembered = self._bound.num_samples

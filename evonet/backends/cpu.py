@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from evonet.backends.base import Rollout
-from evonet.backends.custom_functions import define_natively
 from evonet.backends.host_state import HostBound
 from evonet.definitions.controls import CONTROL_IDS
 from evonet.errors import check_option
+from evonet.functions.native import define_natively
 from evonet.installation import require_native
 
 if TYPE_CHECKING:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from typing import Literal
 
 from evonet.definitions.dynamics import Dynamics
-from evonet.errors import CyclicGenomeError, OptionError, check_option, check_threads
+from evonet.errors import CyclicGenomeError, check_option, check_threads
 from evonet.genes.population import Population
 from evonet.installation import load_native, require_native
 from evonet.schedule import reference
 from evonet.schedule.cells import node_parameters
-from evonet.schedule.schedule import FEEDFORWARD, Schedule
-
-# Each input takes a slot, in arrays that threads allocate before they see the first gene.
-MOST_INPUTS: Final = 1 << 27
+from evonet.schedule.schedule import FEEDFORWARD, Schedule, freeze
 
 OnCycle = Literal["error", "zero"]
 
@@ -42,17 +39,12 @@ def build_schedule(
 
     Raises:
         CyclicGenomeError: A genome has a cycle; names it and the cycle.
+        GenomeError: The population was made with validate=False, and its genes make no sense.
         BackendError: native is True, and the extension was not built.
-        OptionError: on_cycle is neither, threads is no sensible number, or there are too many
-            inputs.
+        OptionError: on_cycle is neither, or threads is no sensible number.
     """
     check_option("on_cycle", on_cycle, ("error", "zero"))
     threads = check_threads(threads)
-    if population.num_inputs > MOST_INPUTS:
-        raise OptionError(
-            f"num_inputs={population.num_inputs}: networks of more than {MOST_INPUTS} inputs "
-            "cannot be compiled."
-        )
     extension = None if native is False else require_native() if native else load_native()
     wiring = _wiring(dynamics)
     if extension is None:
@@ -90,7 +82,7 @@ def build_schedule(
         num_outputs=population.num_outputs,
         dynamics=dynamics,
         cell=node_parameters(population, dynamics, genes, len(fields["bias"])),
-        **fields,
+        **freeze(fields),
     )
 
 

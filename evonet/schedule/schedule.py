@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evonet.definitions.dynamics import Dynamics
+from evonet.errors import ShapeError
 
 if TYPE_CHECKING:
     from evonet.schedule.analysis import Analysis
@@ -85,8 +86,16 @@ class Schedule:
     cell: npt.NDArray[Any]
 
     def __post_init__(self) -> None:
-        for array in self.arrays().values():
-            array.flags.writeable = False
+        """Makes all arrays read-only; copies those that somebody else could still write to."""
+        for name, array in self.arrays().items():
+            if _is_writable(name, array):
+                copied = array.copy()
+                copied.flags.writeable = False
+                object.__setattr__(self, name, copied)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Pickles and copies without what the compiled extension has noted in this object."""
+        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
 
     @property
     def num_genomes(self) -> int:
@@ -155,6 +164,25 @@ class Schedule:
         from evonet.schedule.analysis import analyze
 
         return analyze(self)
+
+
+def freeze(fields: dict[str, npt.NDArray[Any]]) -> dict[str, npt.NDArray[Any]]:
+    """Makes new arrays read-only, so that a schedule takes them over instead of copies."""
+    for array in fields.values():
+        array.flags.writeable = False
+    return fields
+
+
+def _is_writable(name: str, array: object) -> bool:
+    """Whether an array, or one whose memory it shares, can be written to."""
+    if not isinstance(array, np.ndarray):
+        raise ShapeError(f"schedule.{name} is a {type(array).__name__}. Expected a NumPy array.")
+    found: object = array
+    while isinstance(found, np.ndarray):
+        if found.flags.writeable:
+            return True
+        found = found.base
+    return False
 
 
 _ARRAYS: Final = tuple(

@@ -194,7 +194,7 @@ void copy_genome(Child<T>& child, const Genome<T>& from) {
 template <class T>
 bool breed_generation(const BreedPlan<T>& plan, const EvolutionKernels<T>& kernels, int threads,
                       const Interrupt::Poll& poll, Numbers& numbers, Offspring<T>& out) {
-  if (threads <= 0) threads = available_threads();
+  threads = usable_threads(threads);
   int most_nodes = 0, most_conns = 0;
   for (int64_t g = 0; g < plan.parents.num_genomes; ++g) {
     most_nodes = std::max(most_nodes, plan.parents[g].num_nodes);
@@ -237,7 +237,7 @@ template <class T>
 bool first_generation(int64_t num_genomes, const FirstPlan& plan, const GenomeRules<T>& rules,
                       RandomSource random, const EvolutionKernels<T>& kernels, int threads,
                       const Interrupt::Poll& poll, Offspring<T>& out) {
-  if (threads <= 0) threads = available_threads();
+  threads = usable_threads(threads);
   Numbers none{0, 0};
   return make_generation(
       num_genomes, num_genomes * (plan.num_nodes + plan.num_wanted), threads, poll, none, out,

@@ -62,10 +62,10 @@ class GenomeCompiler {
     for (int32_t i = 0; i < num_inputs_; ++i) slot_[i] = i;
   }
 
-  enum Outcome { kAcyclic, kHasCycle, kInterrupted };
+  enum Outcome { kAcyclic, kHasCycle, kInterrupted, kBad };
 
   // Appends genome g to the part; output_slot has room for num_outputs. A cycle counts if the
-  // outputs need a node on or behind it.
+  // outputs need a node on or behind it. A genome that makes no sense is kBad, and ends the part.
   Outcome run(int64_t g, Part<T>& part, int32_t* output_slot, Interrupt& interrupt) {
     interrupt_ = &interrupt;
     first_node_ = p_.node_start[g];
@@ -73,9 +73,10 @@ class GenomeCompiler {
     num_nodes_ = static_cast<int32_t>(p_.node_start[g + 1] - first_node_);
     num_conns_ = static_cast<int32_t>(p_.conn_start[g + 1] - first_conn_);
     acyclic_ = true;
+    makes_sense_ = true;
     const bool finished =
         group_links_by_target() && find_levels() && sort_nodes(part) && write(part, output_slot);
-    return !finished ? kInterrupted : acyclic_ ? kAcyclic : kHasCycle;
+    return !makes_sense_ ? kBad : !finished ? kInterrupted : acyclic_ ? kAcyclic : kHasCycle;
   }
 
  private:
@@ -115,7 +116,15 @@ class GenomeCompiler {
     const int64_t* const target = p_.target + first_conn_;
     const bool* const enabled = p_.enabled + first_conn_;
     const int32_t* const rank = p_.rank + first_conn_;
-    index_.build(p_.node_key + first_node_, num_nodes_);
+    const int64_t* const keys = p_.node_key + first_node_;
+    if (!index_.build(keys, num_nodes_)) return makes_sense_ = false;
+    // The number of the node with a key, or -1.
+    const auto number_of = [&](int64_t key) {
+      const int32_t number = index_[key];
+      const bool is_there =
+          static_cast<uint32_t>(number) < static_cast<uint32_t>(num_nodes_) && keys[number] == key;
+      return is_there ? number : -1;
+    };
     reserve(target_, num_conns_);
     reserve(links_, num_conns_);
     link_start_.assign(num_nodes_ + 1, 0);
@@ -124,30 +133,44 @@ class GenomeCompiler {
     bool in_order = true;
     const bool counted = in_pieces(num_conns_, [&](int32_t begin, int32_t end) {
       for (int32_t i = begin; i < end; ++i) {
-        number_of_target[i] = index_[target[i]];
-        link_start_[number_of_target[i] + 1] += enabled[i];
+        const int32_t number = number_of_target[i] = number_of(target[i]);
+        makes_sense_ &= number >= 0;
+        link_start_[number + 1] += enabled[i];
         in_order &= rank[i] == i;
       }
     });
-    if (!counted) return false;
-    if (!in_order) reserve(by_rank_, num_conns_);
-    int32_t* const by_rank = by_rank_.data.get();
-    if (!in_order && !in_pieces(num_conns_, [&](int32_t begin, int32_t end) {
-          for (int32_t i = begin; i < end; ++i) by_rank[rank[i]] = i;
-        })) {
-      return false;
-    }
+    if (!counted || !makes_sense_) return false;
+    if (!in_order && !order_by_rank(rank)) return false;
+    const int32_t* const by_rank = by_rank_.data.get();
     for (int32_t k = 0; k < num_nodes_; ++k) link_start_[k + 1] += link_start_[k];
     cursor_.assign(link_start_.begin(), link_start_.end());
-    return in_pieces(num_conns_, [&](int32_t begin, int32_t end) {
+    const bool finished = in_pieces(num_conns_, [&](int32_t begin, int32_t end) {
       for (int32_t r = begin; r < end; ++r) {
         const int32_t i = in_order ? r : by_rank[r];
         if (!enabled[i]) continue;
         const int64_t key = source[i];
-        const int32_t number = static_cast<int32_t>(key < 0 ? -1 - key : num_inputs_ + index_[key]);
+        const int32_t node = key < 0 ? -1 : number_of(key);
+        makes_sense_ &= key < 0 ? key >= -int64_t{num_inputs_} : node >= 0;
+        const int32_t number = static_cast<int32_t>(key < 0 ? -1 - key : num_inputs_ + node);
         links[cursor_[number_of_target[i]]++] = {number, i};
       }
     });
+    return finished && makes_sense_;
+  }
+
+  // False if it was interrupted, or if ranks are not 0, 1, ... in some order.
+  bool order_by_rank(const int32_t* rank) {
+    reserve(by_rank_, num_conns_);
+    int32_t* const by_rank = by_rank_.data.get();
+    std::fill(by_rank, by_rank + num_conns_, -1);
+    const bool finished = in_pieces(num_conns_, [&](int32_t begin, int32_t end) {
+      for (int32_t i = begin; i < end; ++i) {
+        const bool fits = static_cast<uint32_t>(rank[i]) < static_cast<uint32_t>(num_conns_);
+        makes_sense_ &= fits && by_rank[rank[i]] < 0;
+        if (fits) by_rank[rank[i]] = i;
+      }
+    });
+    return finished && makes_sense_;
   }
 
   // A node still open when it is met again closes a cycle; whatever reads a cyclic node is cyclic.
@@ -327,7 +350,7 @@ class GenomeCompiler {
   int64_t first_node_ = 0, first_conn_ = 0;
   int32_t num_nodes_ = 0, num_conns_ = 0;
   Interrupt* interrupt_ = nullptr;
-  bool acyclic_ = true;
+  bool acyclic_ = true, makes_sense_ = true;
   KeyIndex index_;
   Buffer<Link> links_;                // by target, in link order
   Buffer<int32_t> target_, by_rank_;  // by connection
@@ -361,7 +384,7 @@ int64_t chunk_begin(const PopulationView<T>& p, int64_t index, int64_t count) {
 template <class T>
 bool compile_schedule(const PopulationView<T>& p, Wiring wiring, int num_states, int threads,
                       const Interrupt::Poll& poll, CompiledSchedule<T>& out) {
-  if (threads <= 0) threads = available_threads();
+  threads = usable_threads(threads);
   const int64_t genes = p.node_start[p.num_genomes] + p.conn_start[p.num_genomes];
   const int64_t num_parts =
       std::max<int64_t>(1, std::min(p.num_genomes, std::min(genes / 20000, 64 * int64_t{threads})));
@@ -369,7 +392,12 @@ bool compile_schedule(const PopulationView<T>& p, Wiring wiring, int num_states,
   std::vector<Part<T>> parts(num_parts);
   std::vector<GenomeCompiler<T>> compilers;
   for (int i = 0; i < threads; ++i) compilers.emplace_back(p, wiring);
-  std::atomic<int64_t> first_cyclic{p.num_genomes};
+  std::atomic<int64_t> first_cyclic{p.num_genomes}, first_bad{p.num_genomes};
+  const auto note = [](std::atomic<int64_t>& first, int64_t g) {
+    int64_t known = first.load();
+    while (g < known && !first.compare_exchange_weak(known, g)) {
+    }
+  };
   out.output_slot = Buffer<int32_t>(p.num_genomes * p.num_outputs);
 
   const bool finished = parallel_for(
@@ -385,14 +413,16 @@ bool compile_schedule(const PopulationView<T>& p, Wiring wiring, int num_states,
           const auto outcome = compilers[worker].run(
               g, part, out.output_slot.data.get() + g * p.num_outputs, interrupt);
           if (outcome == GenomeCompiler<T>::kInterrupted) return;
-          if (outcome == GenomeCompiler<T>::kAcyclic) continue;
-          int64_t known = first_cyclic.load();
-          while (g < known && !first_cyclic.compare_exchange_weak(known, g)) {
-          }
+          if (outcome == GenomeCompiler<T>::kHasCycle) note(first_cyclic, g);
+          if (outcome == GenomeCompiler<T>::kBad) return note(first_bad, g);
         }
       },
       poll);
   if (!finished) return false;
+  if (first_bad < p.num_genomes) {
+    out.bad_genome = first_bad;
+    return true;
+  }
   if (first_cyclic < p.num_genomes) out.cyclic_genome = first_cyclic;
 
   struct Offsets {

@@ -8,7 +8,8 @@
 
 namespace evonet {
 
-// A Population's arrays; evonet/genes/population.py explains each. Assumed valid.
+// A Population's arrays; evonet/genes/population.py explains each. Offsets and lengths are right,
+// and every genome has a node for each output; genes that make no sense are reported.
 template <class T>
 struct PopulationView {
   int64_t num_genomes;
@@ -42,6 +43,7 @@ struct CompiledSchedule {
   Buffer<int32_t> slot, source, level_end, output_slot;
   Buffer<int64_t> gene;        // [N] position of each live node in the population; not for kLevels
   int64_t cyclic_genome = -1;  // the first genome with a cycle its outputs need, or -1
+  int64_t bad_genome = -1;     // the first genome whose keys, ends or ranks make no sense, or -1
 };
 
 // num_states counts what a node remembers, as slots. Returns false if poll asked to stop.

@@ -140,7 +140,7 @@ bool rollout(const RolloutKernels<T>& kernels, const RolloutCall<T>& call, const
                      [&](int64_t a, int64_t b) { return links(a) > links(b); });
   }
   RolloutQueue queue(genomes, order.data(), num_genomes, num_episodes);
-  if (threads <= 0) threads = available_threads();
+  threads = usable_threads(threads);
   const auto workers = static_cast<int>(std::min<int64_t>(threads, queue.num_items()));
   std::vector<WorkerMemory<T>> memories;
   std::vector<EnsembleMemory<T>> ensembles;

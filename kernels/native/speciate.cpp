@@ -34,7 +34,7 @@ template <class T>
 bool speciate(const GenomesView<T>& population, const std::vector<Genome<T>>& old, T threshold,
               const DistanceRules<T>& rules, const EvolutionKernels<T>& kernels, int threads,
               const Interrupt::Poll& poll, Speciation& out) {
-  if (threads <= 0) threads = available_threads();
+  threads = usable_threads(threads);
   const int64_t count = population.num_genomes, num_old = old.size();
   const int64_t genes = population.node_start[count] + population.conn_start[count];
   const int64_t chunk = std::clamp<int64_t>(kGenesPerChunk * count / (genes + 1), 1, 256);

@@ -4,6 +4,8 @@
 #include <condition_variable>
 #include <exception>
 #include <mutex>
+#include <new>
+#include <system_error>
 #include <thread>
 
 #if defined(__linux__)
@@ -15,6 +17,10 @@
 
 namespace evonet {
 namespace {
+
+// Threads that a small machine may be asked for: tests and measurements want some more than there
+// are CPUs; thousands only cost memory.
+constexpr int kManyThreads = 64;
 
 void relax() {
 #if defined(__x86_64__) || defined(__i386__)
@@ -54,10 +60,11 @@ class Pool {
  public:
   std::mutex caller;  // held by the one thread whose job runs on the workers
 
+  // With fewer workers if the system starts no more threads, and without any if it starts none.
   void run(Job& job, int num_workers, const Interrupt::Poll& poll) {
     {
       std::lock_guard<std::mutex> lock(mutex_);
-      for (; num_started_ < num_workers; ++num_started_) start_worker();
+      while (num_started_ < num_workers && start_worker()) ++num_started_;
       job_ = &job;
       seats_ = num_workers;
       epoch_.fetch_add(1, std::memory_order_release);
@@ -78,9 +85,17 @@ class Pool {
   // Back-to-back calls are common, so a worker looks around briefly before it sleeps.
   static constexpr int kSpins = 4000;
 
-  void start_worker() {
+  // False if there is no room for another thread. The next job tries again.
+  bool start_worker() {
     const uint64_t seen = epoch_.load(std::memory_order_relaxed);
-    std::thread([this, seen] { loop(seen); }).detach();
+    try {
+      std::thread([this, seen] { loop(seen); }).detach();
+    } catch (const std::system_error&) {
+      return false;
+    } catch (const std::bad_alloc&) {
+      return false;
+    }
+    return true;
   }
 
   void loop(uint64_t seen) {
@@ -155,9 +170,13 @@ int available_threads() {
   return std::max(1u, std::thread::hardware_concurrency());
 }
 
+int usable_threads(int wanted) {
+  const int available = available_threads();
+  return wanted <= 0 ? available : std::min(wanted, std::max(kManyThreads, 4 * available));
+}
+
 bool parallel_for(int threads, int64_t count, const Task& task, const Interrupt::Poll& poll) {
-  if (threads <= 0) threads = available_threads();
-  threads = static_cast<int>(std::min<int64_t>(threads, count));
+  threads = static_cast<int>(std::min<int64_t>(usable_threads(threads), count));
   Job job(task, count);
   if (threads <= 1) {
     job.work(0, &poll);

@@ -33,6 +33,9 @@ using Task = std::function<void(int worker, int64_t index, Interrupt& interrupt)
 // The number of CPUs this process may run on.
 int available_threads();
 
+// As many threads as somebody asked for, 0 for all available; never more than are of any use.
+int usable_threads(int wanted);
+
 // Calls task for every index in [0, count) on up to `threads` threads, in any order. Rethrows the
 // first exception of a task. Returns false if poll asked to stop before all were done.
 bool parallel_for(int threads, int64_t count, const Task& task, const Interrupt::Poll& poll);

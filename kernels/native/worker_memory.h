@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <new>
 
@@ -14,12 +15,17 @@ template <class E>
 class AlignedArray {
  public:
   explicit AlignedArray(int64_t count)
-      : data_(::operator new(static_cast<size_t>(count) * sizeof(E) + 2 * kAlign,
-                             std::align_val_t(kAlign))) {}
+      : data_(::operator new(num_bytes(count), std::align_val_t(kAlign))) {}
 
   E* data() const { return static_cast<E*>(data_.get()); }
 
  private:
+  static size_t num_bytes(int64_t count) {
+    constexpr int64_t kMost = std::numeric_limits<int64_t>::max() / 2 / int64_t{sizeof(E)};
+    if (count < 0 || count > kMost) throw std::bad_array_new_length();
+    return static_cast<size_t>(count) * sizeof(E) + 2 * kAlign;
+  }
+
   struct Free {
     void operator()(void* p) const { ::operator delete(p, std::align_val_t(kAlign)); }
   };

@@ -142,8 +142,9 @@ EVONET_FN T cos_float(T x) {
 // log(x / 2^less) for normal x = 2^k (1 + f), sqrt(1/2) <= 1 + f < sqrt(2)
 template <class T>
 EVONET_FN T log_float(T x, T less = T{}) {
-  Bits<T> offset = to_bits(x) - 0x3f3504f3;
-  T k = from_bits<T>(((offset + 0x3f800000) >> 23) | 0x4b000000) - (8388608.0f + 127.0f) - less;
+  Bits<T> offset = bits_plus<T>(to_bits(x), -0x3f3504f3);
+  T k = from_bits<T>((bits_plus<T>(offset, 0x3f800000) >> 23) | 0x4b000000) -
+        (8388608.0f + 127.0f) - less;
   T f = from_bits<T>((offset & 0x007fffff) + 0x3f3504f3) - 1.0f;
   T p =
       polynomial(f, -0x1.3371b4p-4f, 0x1.06e426p-3f, -0x1.0f71ep-3f, 0x1.22a724p-3f,
@@ -249,8 +250,8 @@ EVONET_FN T sin_double(T x) {
 // k ln2 + f - (f^2 / 2 - s (f^2 / 2 + R(s^2)))
 template <class T>
 EVONET_FN T log_double(T x, T less = T{}) {
-  Bits<T> offset = to_bits(x) - 0x3fe6a09e667f3bcd;
-  T k = from_bits<T>(((offset + 0x3ff0000000000000) >> 52) | 0x4330000000000000) -
+  Bits<T> offset = bits_plus<T>(to_bits(x), -0x3fe6a09e667f3bcd);
+  T k = from_bits<T>((bits_plus<T>(offset, 0x3ff0000000000000) >> 52) | 0x4330000000000000) -
         (4503599627370496.0 + 1023.0) - less;
   T f = from_bits<T>((offset & 0x000fffffffffffff) + 0x3fe6a09e667f3bcd) - 1.0;
   T s = f / (2.0 + f);

@@ -105,6 +105,19 @@ EVONET_FN Bits<T> bits_shifted(T x, int left) {
     return static_cast<int64>(static_cast<unsigned long long>(to_bits(x)) << left);
 }
 
+// The sum of the bits of a number and another one, without what is carried out of them; that
+// happens to NaN, and the sum of signed integers may not overflow. Vectors always wrap.
+template <class T, class Number>
+EVONET_FN Bits<T> bits_plus(Bits<T> bits, Number number) {
+  if constexpr (kIsVector<T>)
+    return bits + number;
+  else if constexpr (kIsFloat<T>)
+    return static_cast<int32>(static_cast<unsigned int>(bits) + static_cast<unsigned int>(number));
+  else
+    return static_cast<int64>(static_cast<unsigned long long>(bits) +
+                              static_cast<unsigned long long>(number));
+}
+
 template <class T>
 EVONET_FN T magnitude(T x) {
   if constexpr (kIsFloat<T>)

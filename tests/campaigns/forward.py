@@ -264,6 +264,7 @@ def with_probes(schedule: Schedule) -> Schedule:
         output_slot=np.where(
             slots < s.num_inputs + 2 * counts[:, None], slots, np.int32(-1)
         ).astype(np.int32),
+        cell=s.cell[nodes],
     )
 
 

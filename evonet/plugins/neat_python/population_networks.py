@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from evonet.backends.reference.loss import total_loss
 from evonet.definitions.dynamics import Dynamics
+from evonet.definitions.lock import Lock
 from evonet.errors import OptionError, ShapeError, check_option
 from evonet.functions.registry import LOSS_IDS
 from evonet.network import Network
@@ -18,6 +19,8 @@ from evonet.plugins.neat_python.installed import ctrnn_rule, network_engine
 
 class PopulationNetwork:
     """The methods of `Network` that scores and tasks call; subclasses say how samples are answered.
+
+    Threads may share one, as they may share a `Network`.
 
     Attributes:
         kind: The kind of network.
@@ -35,6 +38,7 @@ class PopulationNetwork:
         self.num_genomes, self.num_inputs, self.num_outputs = size
         self._dynamics = dynamics
         self._width = 0  # how many samples are remembered
+        self._lock = Lock()
 
     def __len__(self) -> int:
         return self.num_genomes
@@ -48,6 +52,10 @@ class PopulationNetwork:
                 f"x must have shape [B, {self.num_inputs}] or [{self.num_genomes}, B, "
                 f"{self.num_inputs}], found {list(samples.shape)}. I is num_inputs of the config."
             )
+        with self._lock:
+            return self._call(samples)
+
+    def _call(self, samples: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         width = samples.shape[-2]
         if self.kind != "feedforward" and self._width != width:
             if self._width:
@@ -55,8 +63,8 @@ class PopulationNetwork:
                     f"x has {width} samples, and the networks remember {self._width}. "
                     "Call reset() first."
                 )
-            self._width = width
             self._begin(width)
+            self._width = width
         outputs = np.empty((self.num_genomes, width, self.num_outputs))
         self._answer(samples, outputs)
         return outputs
@@ -69,13 +77,19 @@ class PopulationNetwork:
 
     def reset(self) -> None:
         """Returns to the first state."""
-        self._width = 0
+        with self._lock:
+            self._width = 0
+            self._forget()
+
+    def _forget(self) -> None:
+        """Returns everything that a network is made of to its first state."""
 
     def loss(self, x: Any, targets: Any, loss: str = "squared") -> npt.NDArray[np.float64]:
         """Returns losses [P], from and back to the first state, as `Network` does."""
-        self.reset()
-        outputs = self(x)
-        self.reset()
+        with self._lock:
+            self.reset()
+            outputs = self(x)
+            self.reset()
         return losses(outputs, np.asarray(targets, np.float64), loss)
 
     def rollout(self, *_: object, **__: object) -> NoReturn:
@@ -123,9 +137,7 @@ class SteppedNetwork(PopulationNetwork):
             for _ in range(self._dynamics.steps):
                 y[p] = answer(x if x.ndim == 2 else x[p], *times)
 
-    def reset(self) -> None:
-        """Returns to the first state."""
-        super().reset()
+    def _forget(self) -> None:
         if self.kind != "feedforward":
             for network in self._networks:
                 network.reset()
@@ -151,9 +163,7 @@ class MixedNetwork(PopulationNetwork):
         for mine, network in ((self._is_exact, self._exact), (~self._is_exact, self._compiled)):
             y[mine] = network(x if x.ndim == 2 else x[mine])
 
-    def reset(self) -> None:
-        """Returns to the first state."""
-        super().reset()
+    def _forget(self) -> None:
         self._exact.reset()
         self._compiled.reset()
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "native/bind/bindings.h"
+#include "native/bind/read_population.h"
 #include "native/breed.h"
 #include "native/speciate.h"
 #include "native/standard_set.h"
@@ -14,6 +15,9 @@ using namespace nb::literals;
 
 namespace evonet {
 namespace {
+
+// Keys and innovations are at most this, as evonet/genes/arrays.py says.
+constexpr int64_t kLargestKey = int64_t{1} << 62;
 
 template <class V>
 V read(const nb::dict& rules, const char* name) {
@@ -76,22 +80,9 @@ DistanceRules<T> read_distance_rules(const nb::dict& d) {
           static_cast<T>(read<double>(d, "enable_penalty")), read<bool>(d, "include_nodes")};
 }
 
-// A Population object's arrays, kept alive by the caller.
 template <class T>
-GenomesView<T> read_population(const nb::object& p) {
-  const auto starts = nb::cast<In<int64_t>>(p.attr("node_start"));
-  const ConstGenes<T> genes{
-#define EVONET_NODE_GENE(type, name, meaning) \
-  nb::cast<In<typename GeneTypes<T>::type##_gene>>(p.attr(#name)).data(),
-#define EVONET_CONNECTION_GENE(type, name, meaning) EVONET_NODE_GENE(type, name, meaning)
-#include "genetics/population.def"
-  };
-  return {static_cast<int64_t>(starts.shape(0)) - 1,
-          nb::cast<int>(p.attr("num_inputs")),
-          nb::cast<int>(p.attr("num_outputs")),
-          genes,
-          starts.data(),
-          nb::cast<In<int64_t>>(p.attr("conn_start")).data()};
+GenomesView<T> view(const PopulationRef<T>& p) {
+  return {p.num_genomes, p.num_inputs, p.num_outputs, p.genes, p.node_start, p.conn_start};
 }
 
 template <class T>
@@ -110,12 +101,16 @@ template <class T>
 nb::tuple breed(const nb::object& parents, In<int64_t> fitter, In<int64_t> other,
                 const nb::dict& rules, uint64_t seed, uint32_t generation, int64_t next_node_key,
                 int64_t next_innovation, int threads, const std::string& simd) {
-  const BreedPlan<T> plan{read_population<T>(parents),
-                          static_cast<int64_t>(fitter.shape(0)),
-                          fitter.data(),
-                          other.data(),
-                          nb::cast<In<int32_t>>(parents.attr("rank")).data(),
-                          read_genome_rules<T>(rules),
+  const PopulationRef<T> population(parents);
+  const auto num_children = static_cast<int64_t>(fitter.shape(0));
+  check_shape("fitter", fitter, {num_children});
+  check_shape("other", other, {num_children});
+  check_positions("fitter", fitter, 0, population.num_genomes);
+  check_positions("other", other, -1, population.num_genomes);
+  check_number("next_node_key", next_node_key, 0, kLargestKey);
+  check_number("next_innovation", next_innovation, 0, kLargestKey);
+  const BreedPlan<T> plan{view(population),  num_children,    fitter.data(),
+                          other.data(),      population.rank, read_genome_rules<T>(rules),
                           {seed, generation}};
   const EvolutionKernels<T>& kernels = find_isa(simd).kernels(T()).evolution;
   Numbers numbers{next_node_key, next_innovation};
@@ -129,6 +124,16 @@ template <class T>
 nb::dict first(int64_t num_genomes, int num_inputs, int num_nodes, In<int64_t> source,
                In<int64_t> target, int num_wanted, bool one_input, const nb::dict& rules,
                uint64_t seed, uint32_t generation, int threads, const std::string& simd) {
+  const auto num_candidates = static_cast<int64_t>(source.shape(0));
+  check_number("num_genomes", num_genomes, 0, kMostInt32);
+  check_number("num_inputs", num_inputs, 0, kMostInt32);
+  check_number("num_nodes", num_nodes, 0, kMostGenes);
+  check_number("connections", num_candidates, 0, kMostGenes);
+  check_shape("source", source, {num_candidates});
+  check_shape("target", target, {num_candidates});
+  check_positions("source", source, -int64_t{num_inputs}, num_nodes);
+  check_positions("target", target, 0, num_nodes);
+  check_number("num_wanted", num_wanted, 0, num_candidates);
   const FirstPlan plan{num_inputs,
                        num_nodes,
                        static_cast<int>(source.shape(0)),
@@ -150,15 +155,13 @@ template <class T>
 nb::tuple put_into_species(const nb::object& population, const nb::object& parents,
                            In<int64_t> representatives, double threshold, const nb::dict& rules,
                            int threads, const std::string& simd) {
-  const GenomesView<T> genomes = read_population<T>(population);
-  const GenomesView<T> before = read_population<T>(parents);
+  const PopulationRef<T> read(population), read_before(parents);
+  const GenomesView<T> genomes = view(read), before = view(read_before);
+  check_shape("representatives", representatives, {kAnySize});
+  check_positions("representatives", representatives, 0, before.num_genomes);
   std::vector<Genome<T>> old;
   for (size_t s = 0; s < representatives.shape(0); ++s) {
-    const int64_t genome = representatives.data()[s];
-    if (genome < 0 || genome >= before.num_genomes) {
-      throw nb::value_error("a representative is beyond the population");
-    }
-    old.push_back(before[genome]);
+    old.push_back(before[representatives.data()[s]]);
   }
   const DistanceRules<T> distance_rules = read_distance_rules<T>(rules);
   const EvolutionKernels<T>& kernels = find_isa(simd).kernels(T()).evolution;
@@ -178,7 +181,12 @@ nb::tuple put_into_species(const nb::object& population, const nb::object& paren
 template <class T>
 nb::object distances(const nb::object& population, In<int64_t> a, In<int64_t> b,
                      const nb::dict& rules, const std::string& simd) {
-  const GenomesView<T> genomes = read_population<T>(population);
+  const PopulationRef<T> read(population);
+  const GenomesView<T> genomes = view(read);
+  check_shape("a", a, {kAnySize});
+  check_shape("b", b, {static_cast<int64_t>(a.shape(0))});
+  check_positions("a", a, 0, genomes.num_genomes);
+  check_positions("b", b, 0, genomes.num_genomes);
   const DistanceRules<T> distance_rules = read_distance_rules<T>(rules);
   const EvolutionKernels<T>& kernels = find_isa(simd).kernels(T()).evolution;
   Buffer<T> out(static_cast<int64_t>(a.shape(0)));
@@ -195,17 +203,20 @@ nb::object distances(const nb::object& population, In<int64_t> a, In<int64_t> b,
 
 template <class T>
 void bind(nb::module_& m, const std::string& suffix) {
-  m.def(("breed" + suffix).c_str(), &breed<T>, "parents"_a, "fitter"_a, "other"_a, "rules"_a,
-        "seed"_a, "generation"_a, "next_node_key"_a, "next_innovation"_a, "threads"_a, "simd"_a,
+  m.def(("breed" + suffix).c_str(), &breed<T>, "parents"_a, "fitter"_a.noconvert(),
+        "other"_a.noconvert(), "rules"_a, "seed"_a, "generation"_a, "next_node_key"_a,
+        "next_innovation"_a, "threads"_a, "simd"_a,
         "Breeds a generation: its arrays, the next node key and the next innovation.");
   m.def(("first_generation" + suffix).c_str(), &first<T>, "num_genomes"_a, "num_inputs"_a,
-        "num_nodes"_a, "source"_a, "target"_a, "num_wanted"_a, "one_input"_a, "rules"_a, "seed"_a,
-        "generation"_a, "threads"_a, "simd"_a, "Makes the arrays of the first generation.");
+        "num_nodes"_a, "source"_a.noconvert(), "target"_a.noconvert(), "num_wanted"_a,
+        "one_input"_a, "rules"_a, "seed"_a, "generation"_a, "threads"_a, "simd"_a,
+        "Makes the arrays of the first generation.");
   m.def(("speciate" + suffix).c_str(), &put_into_species<T>, "population"_a, "parents"_a,
-        "representatives"_a, "threshold"_a, "rules"_a, "threads"_a, "simd"_a,
+        "representatives"_a.noconvert(), "threshold"_a, "rules"_a, "threads"_a, "simd"_a,
         "The genomes by species, where each species begins, and who stands for it or -1.");
-  m.def(("distances" + suffix).c_str(), &distances<T>, "population"_a, "a"_a, "b"_a, "rules"_a,
-        "simd"_a, "The distance between genomes a[i] and b[i], for all i.");
+  m.def(("distances" + suffix).c_str(), &distances<T>, "population"_a, "a"_a.noconvert(),
+        "b"_a.noconvert(), "rules"_a, "simd"_a,
+        "The distance between genomes a[i] and b[i], for all i.");
 }
 
 }  // namespace

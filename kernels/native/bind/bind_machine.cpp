@@ -18,6 +18,8 @@ namespace evonet {
 
 namespace {
 
+constexpr int kMostThreads = 4096;  // as evonet/errors.py allows
+
 // Runs work(i) for every i < threads, one on each thread; returns their total per second.
 template <class Work>
 double rate_of(int threads, const Work& work) {
@@ -35,6 +37,7 @@ double rate_of(int threads, const Work& work) {
 // Float multiply-adds per second that `threads` threads sustain without touching memory.
 double fma_peak(const std::string& simd, int threads) {
   const Isa& isa = find_isa(simd);
+  check_number("threads", threads, 1, kMostThreads);
   return rate_of(threads, [&](int64_t) {
     float sink = 0.5f;
     return isa.spin_fma(10'000'000, &sink);
@@ -47,6 +50,10 @@ std::vector<double> read_bandwidth(const std::string& simd, int threads, int64_t
                                    int64_t turns, int rounds) {
   constexpr int64_t kMultiple = 512;  // numbers: whole blocks on every instruction set
   const Isa& isa = find_isa(simd);
+  check_number("threads", threads, 1, kMostThreads);
+  check_number("bytes", bytes, 1, int64_t{1} << 40);
+  check_number("turns", turns, 1, int64_t{1} << 40);
+  check_number("rounds", rounds, 1, 1 << 20);
   const int64_t count =
       std::max<int64_t>(1, bytes / int64_t{sizeof(int32_t)} / kMultiple) * kMultiple;
   std::vector<AlignedArray<int32_t>> arrays;

@@ -46,7 +46,7 @@ struct Owned {
 // A custom function. Kernels trust it, so it is checked when it is made.
 class CustomFunction {
  public:
-  using Code = nb::ndarray<const uint16_t, nb::shape<-1, 5>, nb::c_contig, nb::device::cpu>;
+  using Code = Array<const uint16_t, 2>;
 
   CustomFunction(Code code, In<double> constants, In<int32_t> bounds, int result)
       : code_(read(code, constants.shape(0), bounds, result)),
@@ -55,11 +55,11 @@ class CustomFunction {
 
   const Program<float>& program(float) const { return float32_.program; }
   const Program<double>& program(double) const { return float64_.program; }
-  bool joins_links() const { return float32_.program.num_passes > 0; }
+  bool joins_links() const { return float32_.program.num_passes > 0 || float32_.program.counts; }
 
   template <class T>
-  nb::object activate(nb::ndarray<const T, nb::ndim<1>, nb::c_contig> x,
-                      const std::string& simd) const {
+  nb::object activate(In<T> x, const std::string& simd) const {
+    check_shape("x", x, {kAnySize});
     if (joins_links()) throw nb::value_error("an aggregation is not an activation");
     const auto count = static_cast<int64_t>(x.shape(0));
     Buffer<T> y(count + 64);
@@ -74,13 +74,14 @@ class CustomFunction {
 
   // values [n, width] of all links, at least one.
   template <class T>
-  nb::object aggregate(In<T> weights, nb::ndarray<const T, nb::ndim<2>, nb::c_contig> values,
-                       const std::string& simd) const {
-    const auto links = static_cast<int64_t>(values.shape(0));
+  nb::object aggregate(In<T> weights, Array<const T, 2> values, const std::string& simd) const {
+    const auto links = static_cast<int64_t>(weights.shape(0));
     const auto width = static_cast<int64_t>(values.shape(1));
-    if (links < 1 || static_cast<int64_t>(weights.shape(0)) != links || width < 1 || width > 64 ||
-        width == 2 || (width & (width - 1)) != 0) {
-      throw nb::value_error("wrong shapes");
+    check_number("links", links, 1, kMostInt32);
+    check_shape("weights", weights, {links});
+    check_shape("values", values, {links, width});
+    if (width < 1 || width > 64 || width == 2 || (width & (width - 1)) != 0) {
+      refuse("values", "must have 1, 4, 8, 16, 32 or 64 columns, found " + std::to_string(width));
     }
     // Kernels take one sample or whole vectors.
     const int64_t padded = width == 1 ? 1 : std::max<int64_t>(width, 64 / sizeof(T));
@@ -100,6 +101,8 @@ class CustomFunction {
  private:
   static std::vector<Instruction> read(Code code, size_t constants, In<int32_t> bounds,
                                        int result) {
+    check_shape("code", code, {kAnySize, 5});
+    check_shape("bounds", bounds, {kAnySize});
     const size_t count = code.shape(0), sections = bounds.shape(0);
     const auto is_register = [](int at) { return 0 <= at && at < kNumRegisters; };
     const auto is_operand = [&](int at) {
@@ -111,15 +114,27 @@ class CustomFunction {
     for (size_t i = 0; fits && i < sections; ++i) {
       fits = (i == 0 ? 0 : bounds.data()[i - 1]) <= bounds.data()[i];
     }
+    // Links are joined in the third section of each pass, and nowhere else.
+    const auto joins = [&](size_t at) {
+      size_t section = 0;
+      while (at >= static_cast<size_t>(bounds.data()[section])) ++section;
+      return section % 3 == 2;
+    };
+    bool is_set[kNumRegisters] = {true, true};  // x, and the number of links
+    const auto is_known = [&](int at) {
+      return is_operand(at) && (at >= kFirstConstant || is_set[at]);
+    };
     std::vector<Instruction> read;
     for (size_t i = 0; fits && i < count; ++i) {
       const uint16_t* at = code.data() + 5 * i;
       const Instruction next{at[0], at[1], at[2], at[3], at[4]};
-      fits = next.op < NUM_OPERATIONS && is_register(next.to) && is_operand(next.a) &&
-             is_operand(next.b) && is_operand(next.c) &&
-             (next.op < OP_SUM_OF || is_register(next.a));
+      fits = next.op < NUM_OPERATIONS && is_register(next.to) && is_known(next.a) &&
+             is_known(next.b) && is_known(next.c) && (next.op >= OP_SUM_OF) == joins(i) &&
+             (!joins(i) || is_register(next.a));
+      if (fits) is_set[next.to] = true;
       read.push_back(next);
     }
+    fits = fits && is_set[result];
     if (!fits) throw nb::value_error("not a program");
     return read;
   }

@@ -17,6 +17,8 @@ using namespace nb::literals;
 namespace evonet {
 namespace {
 
+constexpr int64_t kMostRollouts = int64_t{1} << 48;
+
 template <class T>
 const ControlKernels<T>& find_control(const IsaKernels<T>& kernels, int id) {
   if (id < 0 || id >= kernels.control.count) throw nb::index_error("no such control task");
@@ -28,10 +30,15 @@ nb::tuple run(const nb::object& schedule, int control, In<int64_t> genomes, uint
               int64_t episodes, int32_t max_steps, uint64_t seed, int threads,
               const std::string& simd) {
   const IsaKernels<T>& kernels = find_isa(simd).kernels(T());
+  const ScheduleRef<T> bound = read_schedule<T>(schedule);
   const auto num_genomes = static_cast<int64_t>(genomes.shape(0));
+  check_shape("genomes", genomes, {num_genomes});
+  check_number("episodes", episodes, 0, kMostInt32);
+  check_number("max_steps", max_steps, 1, kMostInt32);
+  check_number("rollouts", num_genomes, 0, kMostRollouts / std::max<int64_t>(1, episodes));
   Buffer<T> total(num_genomes * episodes);
   Buffer<int32_t> steps(num_genomes * episodes);
-  const RolloutCall<T> call{read_schedule<T>(schedule),
+  const RolloutCall<T> call{bound,
                             &find_control(kernels, control),
                             seed,
                             first_episode,
@@ -60,13 +67,14 @@ nb::tuple run(const nb::object& schedule, int control, In<int64_t> genomes, uint
 template <class T>
 class ControlSteps {
  public:
-  using Rows = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+  using Rows = Array<const T, 2>;
 
   ControlSteps(int control, const std::string& simd)
       : control_(find_control(find_isa(simd).kernels(T()), control)),
         lanes_(std::make_unique<Lanes<T>>()) {}
 
   nb::object reset(uint64_t seed, uint32_t first_episode, int64_t count) {
+    check_number("count", count, 0, kMostInt32);
     Buffer<T> state(control_.state_size * count);
     for (int64_t i = 0; i < count; ++i) {
       control_.reset(*lanes_, 0, seed, first_episode + static_cast<uint32_t>(i));
@@ -78,7 +86,7 @@ class ControlSteps {
   }
 
   nb::object observe(Rows state) {
-    check(state, control_.state_size);
+    check_shape("state", state, {control_.state_size, kAnySize});
     const auto count = static_cast<int64_t>(state.shape(1));
     Buffer<T> input(control_.num_inputs * count);
     over(count, [&](int64_t begin) {
@@ -90,10 +98,9 @@ class ControlSteps {
   }
 
   nb::tuple step(Rows state, Rows output) {
-    check(state, control_.state_size);
-    check(output, control_.num_outputs);
-    if (state.shape(1) != output.shape(1)) throw nb::value_error("counts differ");
     const auto count = static_cast<int64_t>(state.shape(1));
+    check_shape("state", state, {control_.state_size, count});
+    check_shape("output", output, {control_.num_outputs, count});
     Buffer<T> next(control_.state_size * count), reward(count);
     Buffer<bool> ended(count);
     over(count, [&](int64_t begin) {
@@ -112,10 +119,6 @@ class ControlSteps {
  private:
   static std::vector<size_t> shape(int rows, int64_t count) {
     return {static_cast<size_t>(rows), static_cast<size_t>(count)};
-  }
-
-  static void check(const Rows& rows, int wanted) {
-    if (static_cast<int>(rows.shape(0)) != wanted) throw nb::value_error("wrong number of rows");
   }
 
   template <class Work>
@@ -144,7 +147,7 @@ class ControlSteps {
 
 template <class T>
 void bind(nb::module_& m, const std::string& suffix) {
-  m.def(("rollout" + suffix).c_str(), &run<T>, "schedule"_a, "control"_a, "genomes"_a,
+  m.def(("rollout" + suffix).c_str(), &run<T>, "schedule"_a, "control"_a, "genomes"_a.noconvert(),
         "first_episode"_a, "episodes"_a, "max_steps"_a, "seed"_a, "threads"_a, "simd"_a,
         "Rewards and steps [K, E] of whole episodes of the chosen genomes.");
   nb::class_<ControlSteps<T>>(m, ("Control" + suffix).c_str())

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "native/bind/arrays.h"
 #include "native/buffer.h"
 #include "native/isa/usable_isas.h"
 
@@ -52,9 +53,6 @@ void run_interruptibly(Work&& work) {
   }
   if (!finished) throw nb::python_error();
 }
-
-template <class E>
-using In = nb::ndarray<const E, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 template <class E, class Seen = E>
 nb::object to_numpy(Buffer<E>& buffer, std::vector<size_t> shape = {}) {

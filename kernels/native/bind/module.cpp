@@ -1,5 +1,5 @@
-// module.cpp: the Python face of the native kernels. Arrays are checked for type and layout here,
-// for meaning in Python; the GIL is released while kernels run.
+// module.cpp: the Python face of the native kernels. Arrays are checked here, by arrays.h, and
+// schedules by read_schedule.h; the GIL is released while kernels run.
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "native/bind/bindings.h"
+#include "native/bind/read_population.h"
 #include "native/bind/read_schedule.h"
 #include "native/compile_schedule.h"
 #include "native/isa/isa.h"
@@ -19,6 +20,7 @@
 #include "native/sample_blocks.h"
 #include "native/thread_pool.h"
 #include "native/worker_memory.h"
+#include "nodes/loss.h"
 
 using namespace nb::literals;
 
@@ -34,7 +36,25 @@ std::pair<nb::dict, int64_t> compile(int64_t num_inputs, int64_t num_outputs,
                                      In<int64_t> source, In<int64_t> target, In<T> weight,
                                      In<bool> enabled, In<int32_t> rank, int wiring, int num_states,
                                      int threads) {
-  const auto num_genomes = static_cast<int64_t>(node_start.shape(0)) - 1;
+  const auto num_nodes = static_cast<int64_t>(node_key.shape(0)),
+             num_conns = static_cast<int64_t>(source.shape(0));
+  check_number("wiring", wiring, kLevels, kSpikes);
+  check_number("num_states", num_states, 0, 16);
+  check_number("num_inputs", num_inputs, 0, kMostInt32 / 2);
+  check_number("num_outputs", num_outputs, 0, kMostInt32);
+  check_shape("node_key", node_key, {num_nodes});
+  check_shape("bias", bias, {num_nodes});
+  check_shape("response", response, {num_nodes});
+  check_shape("activation", activation, {num_nodes});
+  check_shape("aggregation", aggregation, {num_nodes});
+  check_shape("source", source, {num_conns});
+  check_shape("target", target, {num_conns});
+  check_shape("weight", weight, {num_conns});
+  check_shape("enabled", enabled, {num_conns});
+  check_shape("rank", rank, {num_conns});
+  check_flags("enabled", enabled);
+  const int64_t num_genomes =
+      check_starts(node_start, conn_start, num_nodes, num_conns, num_outputs);
   const PopulationView<T> population{
       num_genomes,   num_inputs,      num_outputs,       node_start.data(),  node_key.data(),
       bias.data(),   response.data(), activation.data(), aggregation.data(), conn_start.data(),
@@ -44,6 +64,12 @@ std::pair<nb::dict, int64_t> compile(int64_t num_inputs, int64_t num_outputs,
     return compile_schedule(population, static_cast<Wiring>(wiring), num_states, threads,
                             python_signal, out);
   });
+  if (out.bad_genome >= 0) {
+    raise_error("GenomeError", "genome " + std::to_string(out.bad_genome) +
+                                   ": its keys do not ascend, a connection ends at no node, or "
+                                   "ranks are not 0, 1, ... in some order. Make the population "
+                                   "with validate=True to see which.");
+  }
   nb::dict fields;
   fields["node_start"] = to_numpy(out.node_start);
   fields["node_key"] = to_numpy(out.node_key);
@@ -67,10 +93,12 @@ std::pair<nb::dict, int64_t> compile(int64_t num_inputs, int64_t num_outputs,
 // Genomes [begin, end) of a schedule as GPUs read them.
 template <class T>
 nb::dict pack(const nb::object& schedule, int64_t begin, int64_t end, int threads) {
-  const ScheduleView<T> part = read_schedule<T>(schedule).part(begin, end);
+  const ScheduleRef<T> whole = read_schedule<T>(schedule);
+  check_number("end", end, 0, whole.view().num_genomes);
+  check_number("begin", begin, 0, end);
+  const ScheduleView<T> part = whole.view().part(begin, end);
   PackedUnits out;
-  const int count = threads > 0 ? threads : available_threads();
-  run_interruptibly([&] { return pack_units(part, count, python_signal, out); });
+  run_interruptibly([&] { return pack_units(part, usable_threads(threads), python_signal, out); });
   nb::dict arrays;
   arrays["unit_start"] = to_numpy(out.unit_start);
   arrays["node_unit"] = to_numpy(out.node_unit);
@@ -82,34 +110,36 @@ nb::dict pack(const nb::object& schedule, int64_t begin, int64_t end, int thread
 template <class T>
 class Forward {
  public:
-  using Samples = nb::ndarray<const T, nb::c_contig, nb::device::cpu>;
-  using Outputs = nb::ndarray<T, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
-  using Targets = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-  using Losses = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-  using State = nb::ndarray<const T, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+  using Samples = Array<const T, -1>;
+  using Outputs = Array<T, 3>;
+  using Targets = Array<const T, 2>;
+  using Losses = Array<T, 2>;
+  using State = Array<const T, 3>;
 
   Forward(nb::object schedule, int threads, const std::string& simd)
-      : owner_(schedule),
-        schedule_(read_schedule<T>(schedule)),
-        threads_(threads > 0 ? threads : available_threads()),
-        kernels_(find_isa(simd).kernels(T()).forward) {
-    const ScheduleView<T>& s = schedule_;
-    max_slots_ = s.num_inputs;
-    for (int64_t g = 0; g < s.num_genomes; ++g) max_slots_ = std::max(max_slots_, s.num_slots[g]);
-    for (int64_t k = 0; k < s.node_start[s.num_genomes]; ++k) {
-      max_links_ = std::max(max_links_, s.edge_start[k + 1] - s.edge_start[k]);
-    }
-  }
+      : owner_(read_schedule<T>(schedule)),
+        schedule_(owner_.view()),
+        threads_(usable_threads(threads)),
+        kernels_(find_isa(simd).kernels(T()).forward),
+        max_slots_(owner_.extent().max_slots),
+        max_links_(owner_.extent().max_links) {}
 
   void operator()(Samples x, Outputs y) const {
-    const auto num_samples = static_cast<int64_t>(y.shape(1));
+    const int64_t num_samples = check_samples(x);
+    check_shape("y", y, {schedule_.num_genomes, num_samples, schedule_.num_outputs});
+    if (y.size() == 0) return;
     run_interruptibly(
         [&] { return evaluate({schedule_, x.data(), x.ndim() == 2, num_samples, y.data()}); });
   }
 
   // The same for networks with memory, from one state to the next, [C, N, B] each.
   void step(Samples x, Outputs y, State state, Outputs next_state) const {
-    const auto num_samples = static_cast<int64_t>(y.shape(1));
+    const ScheduleView<T>& s = schedule_;
+    const int64_t num_samples = check_samples(x), num_nodes = s.node_start[s.num_genomes];
+    check_shape("y", y, {s.num_genomes, num_samples, s.num_outputs});
+    check_shape("state", state, {s.num_states, num_nodes, num_samples});
+    check_shape("next_state", next_state, {s.num_states, num_nodes, num_samples});
+    if (y.size() == 0 && state.size() == 0) return;
     run_interruptibly([&] {
       return evaluate({schedule_, x.data(), x.ndim() == 2, num_samples, y.data(), state.data(),
                        next_state.data()});
@@ -119,9 +149,12 @@ class Forward {
   // The loss of every genome, with memory from a first state. Outputs are never all in memory, only
   // those of some genomes at a time.
   void loss(Samples x, Targets targets, int loss, Losses out) const {
-    const auto num_samples = static_cast<int64_t>(targets.shape(0));
+    const int64_t num_samples = check_samples(x), genomes = schedule_.num_genomes;
+    check_shape("targets", targets, {num_samples, schedule_.num_outputs});
+    check_shape("out", out, {genomes, 2});
+    check_number("loss", loss, 0, NUM_LOSSES - 1);
+    if (schedule_.num_outputs == 0) refuse("loss", "needs networks with outputs");
     const int64_t size = std::max<int64_t>(1, num_samples * schedule_.num_outputs);
-    const int64_t genomes = schedule_.num_genomes;
     const int64_t most =
         std::clamp<int64_t>(kOutputsAtOnce / size, 1, std::max<int64_t>(1, genomes));
     Buffer<T> y(most * size);
@@ -152,6 +185,16 @@ class Forward {
   }
 
  private:
+  // B of samples that fit the networks.
+  int64_t check_samples(const Samples& x) const {
+    if (x.ndim() == 3) {
+      check_shape("x", x, {schedule_.num_genomes, kAnySize, schedule_.num_inputs});
+      return static_cast<int64_t>(x.shape(1));
+    }
+    check_shape("x", x, {kAnySize, schedule_.num_inputs});
+    return static_cast<int64_t>(x.shape(0));
+  }
+
   // Below this many link-samples waking a thread costs more than it saves.
   static constexpr int64_t kSerialWork = 1 << 17;
   static constexpr int64_t kTaskWork = 1 << 20;
@@ -166,7 +209,8 @@ class Forward {
                               kernels_.max_width);
     // Splitting a block over genomes is free when inputs are shared: they are loaded once per task.
     const int64_t cost = cost_until(s, s.num_genomes) - cost_until(s, 0);
-    const int64_t work = cost * s.steps * blocks.padded_samples();
+    const double work = static_cast<double>(cost) * static_cast<double>(s.steps) *
+                        static_cast<double>(blocks.padded_samples());
     // Enough tasks that no thread waits long for the last one.
     const int64_t per_block =
         (4 * threads_ + blocks.count() - 1) / std::max<int64_t>(1, blocks.count());
@@ -174,7 +218,7 @@ class Forward {
         std::clamp<int64_t>(std::max(cost * blocks.max_width() / kTaskWork, per_block), 1,
                             std::max<int64_t>(1, s.num_genomes));
     const int64_t tasks = blocks.count() * splits;
-    const int64_t threads = work < kSerialWork ? 1 : std::min<int64_t>(threads_, tasks);
+    const int64_t threads = work < double{kSerialWork} ? 1 : std::min<int64_t>(threads_, tasks);
     std::vector<WorkerMemory<T>> memories;
     std::vector<Workspace<T>> workspaces;
     for (int64_t i = 0; i < threads; ++i) {
@@ -213,17 +257,17 @@ class Forward {
     return low;
   }
 
-  const nb::object owner_;  // of what schedule_ points to
-  ScheduleView<T> schedule_;
+  const ScheduleRef<T> owner_;
+  const ScheduleView<T>& schedule_;
   int threads_;
   const ForwardKernels<T>& kernels_;
-  int64_t max_slots_ = 0;
-  int64_t max_links_ = 0;
+  int64_t max_slots_, max_links_;
 };
 
 template <class T>
-void bind_forward(nb::module_& m, const char* name) {
-  nb::class_<Forward<T>>(m, name)
+void bind_forward(nb::module_& m, const std::string& suffix) {
+  nb::class_<CheckedSchedule<T>>(m, ("_CheckedSchedule" + suffix).c_str());
+  nb::class_<Forward<T>>(m, ("Forward" + suffix).c_str())
       .def(nb::init<nb::object, int, const std::string&>(), "schedule"_a, "threads"_a, "simd"_a)
       .def("__call__", &Forward<T>::operator(), "x"_a.noconvert(), "y"_a.noconvert(),
            "Evaluates x [B, I] or [P, B, I] into y [P, B, O].")
@@ -235,8 +279,11 @@ void bind_forward(nb::module_& m, const char* name) {
 }
 
 template <class T>
-nb::object activate(int id, nb::ndarray<const T, nb::ndim<1>, nb::c_contig> x,
-                    const std::string& simd) {
+nb::object activate(int id, In<T> x, const std::string& simd) {
+  check_shape("x", x, {kAnySize});
+  if (id < 0 || (id >= NUM_ACTIVATIONS && custom_activation<T>(id) == nullptr)) {
+    refuse("id", "is not that of an activation: " + std::to_string(id));
+  }
   const auto count = static_cast<int64_t>(x.shape(0));
   Buffer<T> y(count + 64);
   std::copy(x.data(), x.data() + count, y.data.get());
@@ -246,11 +293,16 @@ nb::object activate(int id, nb::ndarray<const T, nb::ndim<1>, nb::c_contig> x,
 }
 
 template <class T>
-nb::object aggregate(int id, In<T> weights, nb::ndarray<const T, nb::ndim<2>, nb::c_contig> values,
-                     const std::string& simd) {
+nb::object aggregate(int id, In<T> weights, Array<const T, 2> values, const std::string& simd) {
   const ForwardKernels<T>& kernels = find_isa(simd).kernels(T()).forward;
   const int64_t width = kernels.vector_width;
-  const auto num_links = static_cast<int64_t>(values.shape(0));
+  const auto num_links = static_cast<int64_t>(weights.shape(0));
+  check_shape("weights", weights, {kAnySize});
+  check_shape("values", values, {num_links, kAnySize});
+  check_number("links", num_links, 0, kMostInt32);
+  if (id < 0 || (id >= NUM_AGGREGATIONS && custom_aggregation<T>(id) == nullptr)) {
+    refuse("id", "is not that of an aggregation: " + std::to_string(id));
+  }
   Buffer<T> out(static_cast<int64_t>(values.shape(1)));
   std::vector<T> block(num_links * width), scratch(num_links), joined(width);
   std::vector<int32_t> source(num_links);
@@ -270,6 +322,8 @@ nb::object aggregate(int id, In<T> weights, nb::ndarray<const T, nb::ndim<2>, nb
 
 template <class T>
 void bind_functions(nb::module_& m, const std::string& suffix) {
+  m.def(("check_schedule" + suffix).c_str(), [](const nb::object& s) { read_schedule<T>(s); },
+        "schedule"_a, "Raises a ShapeError if anything in a Schedule points outside.");
   m.def(("pack_units" + suffix).c_str(), &pack<T>, "schedule"_a, "begin"_a, "end"_a, "threads"_a,
         "Genomes [begin, end) of a Schedule as GPUs read them, by name.");
   m.def("compile_schedule", &compile<T>, "num_inputs"_a, "num_outputs"_a,
@@ -301,8 +355,8 @@ NB_MODULE(_native, m) {
   m.def("available_threads", &available_threads, "The number of CPUs this process may run on.");
   bind_functions<float>(m, "32");
   bind_functions<double>(m, "64");
-  bind_forward<float>(m, "Forward32");
-  bind_forward<double>(m, "Forward64");
+  bind_forward<float>(m, "32");
+  bind_forward<double>(m, "64");
   bind_evolution(m);
   bind_machine(m);
   bind_mating(m);

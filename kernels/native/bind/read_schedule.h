@@ -1,43 +1,114 @@
-// read_schedule.h: a Schedule object of Python as plain pointers.
+// read_schedule.h: a Schedule object of Python as plain pointers, checked once in its life.
 #pragma once
 
+#include <vector>
+
+#include "native/bind/arrays.h"
 #include "native/bind/bindings.h"
+#include "native/schedule_check.h"
 #include "native/schedule_view.h"
+#include "nodes/cells.h"
 
 namespace evonet {
 
-// The caller keeps the object alive.
+// A schedule in which nothing points outside, and the arrays that it points to. Python sees it as
+// an opaque object, which the Schedule keeps.
 template <class T>
-ScheduleView<T> read_schedule(const nb::object& s) {
-  const auto reals = [&](const char* name) { return nb::cast<In<T>>(s.attr(name)).data(); };
-  const auto bytes = [&](const char* name) { return nb::cast<In<uint8_t>>(s.attr(name)).data(); };
-  const auto longs = [&](const char* name) { return nb::cast<In<int64_t>>(s.attr(name)).data(); };
-  const auto ints = [&](const char* name) { return nb::cast<In<int32_t>>(s.attr(name)).data(); };
-  using Slots = nb::ndarray<const int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-  using Cells = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-  const nb::object dynamics = s.attr("dynamics");
-  return {nb::cast<int64_t>(s.attr("num_genomes")),
-          nb::cast<int64_t>(s.attr("num_inputs")),
-          nb::cast<int64_t>(s.attr("num_outputs")),
-          longs("node_start"),
-          reals("bias"),
-          reals("response"),
-          bytes("activation"),
-          bytes("aggregation"),
-          ints("slot"),
-          longs("num_slots"),
-          longs("edge_start"),
-          ints("source"),
-          reals("weight"),
-          longs("level_start"),
-          ints("level_end"),
-          nb::cast<Slots>(s.attr("output_slot")).data(),
-          nb::cast<int>(dynamics.attr("kind_id")),
-          nb::cast<int>(dynamics.attr("num_states")),
-          nb::cast<int>(dynamics.attr("num_parameters")),
-          nb::cast<int64_t>(dynamics.attr("steps")),
-          static_cast<T>(nb::cast<double>(dynamics.attr("time_step"))),
-          nb::cast<Cells>(s.attr("cell")).data()};
+class CheckedSchedule {
+ public:
+  ScheduleView<T> view;
+  ScheduleExtent extent;
+
+  explicit CheckedSchedule(const nb::object& s) {
+    const auto pins = [&](const char* name) {
+      const auto found = nb::cast<int64_t>(s.attr(name));
+      check_number(std::string("schedule.") + name, found, 0, kMostInt32);
+      return found;
+    };
+    view.num_inputs = pins("num_inputs");
+    view.num_outputs = pins("num_outputs");
+    view.node_start = read<int64_t>(s, "node_start", kAnySize);
+    const int64_t genomes = size_ - 1;
+    if (genomes < 0) refuse("schedule.node_start", "is empty; no genomes are [0]");
+    view.num_genomes = genomes;
+    view.bias = read<T>(s, "bias", kAnySize);
+    const int64_t nodes = size_;
+    view.weight = read<T>(s, "weight", kAnySize);
+    const int64_t edges = size_;
+    check_offsets("schedule.node_start", view.node_start, genomes + 1, nodes);
+    view.response = read<T>(s, "response", nodes);
+    view.activation = read<uint8_t>(s, "activation", nodes);
+    view.aggregation = read<uint8_t>(s, "aggregation", nodes);
+    view.slot = read<int32_t>(s, "slot", nodes);
+    view.num_slots = read<int64_t>(s, "num_slots", genomes);
+    view.edge_start = read<int64_t>(s, "edge_start", nodes + 1);
+    check_offsets("schedule.edge_start", view.edge_start, nodes + 1, edges);
+    view.source = read<int32_t>(s, "source", edges);
+    view.level_end = read<int32_t>(s, "level_end", kAnySize);
+    const int64_t levels = size_;
+    view.level_start = read<int64_t>(s, "level_start", genomes + 1);
+    check_offsets("schedule.level_start", view.level_start, genomes + 1, levels);
+    view.output_slot = read<int32_t, 2>(s, "output_slot", genomes, view.num_outputs);
+    read_dynamics(s.attr("dynamics"));
+    view.cell = read<T, 2>(s, "cell", nodes, view.num_parameters);
+    ScheduleCheck<T> check(view);
+    if (!check.run()) raise_error("ShapeError", "schedule: " + check.fault() + ".");
+    extent = check.extent();
+  }
+
+ private:
+  // Reads an array and keeps it; size_ is its length.
+  template <class E, int N = 1, class... Sizes>
+  const E* read(const nb::object& s, const char* name, Sizes... sizes) {
+    const auto array = read_array<const E, N>(std::string("schedule.") + name, s.attr(name),
+                                              {static_cast<int64_t>(sizes)...});
+    size_ = static_cast<int64_t>(array.shape(0));
+    kept_.emplace_back(array);
+    return array.data();
+  }
+
+  void read_dynamics(const nb::object& dynamics) {
+    view.kind = nb::cast<int>(dynamics.attr("kind_id"));
+    check_number("schedule.dynamics.kind_id", view.kind, 0, KIND_IZHIKEVICH);
+    with_cell(view.kind, [&](auto cell) {
+      view.num_states = decltype(cell)::kStates;
+      view.num_parameters = decltype(cell)::kParameters;
+    });
+    view.steps = nb::cast<int64_t>(dynamics.attr("steps"));
+    check_number("schedule.dynamics.steps", view.steps, 1, kMostInt32);
+    view.time_step = static_cast<T>(nb::cast<double>(dynamics.attr("time_step")));
+  }
+
+  std::vector<nb::ndarray<>> kept_;
+  int64_t size_ = 0;
+};
+
+// A checked schedule, and what keeps it alive.
+template <class T>
+struct ScheduleRef {
+  nb::object owner;
+  const CheckedSchedule<T>* checked;
+
+  operator const ScheduleView<T>&() const { return checked->view; }
+  const ScheduleView<T>& view() const { return checked->view; }
+  const ScheduleExtent& extent() const { return checked->extent; }
+};
+
+// Raises a ShapeError if the schedule is wrong anywhere. Whatever runs a schedule reads it by this
+// function: the first to do so checks it, and the Schedule object keeps the outcome for the others.
+template <class T>
+ScheduleRef<T> read_schedule(const nb::object& schedule) {
+  constexpr const char* kName = "_checked";
+  const nb::object known = nb::getattr(schedule, kName, nb::none());
+  CheckedSchedule<T>* checked = nullptr;
+  if (!known.is_none() && nb::try_cast(known, checked, false)) return {known, checked};
+  const nb::object made = nb::cast(new CheckedSchedule<T>(schedule), nb::rv_policy::take_ownership);
+  // Past the class's own __setattr__: a Schedule is frozen. What has no room for it is checked
+  // again the next time.
+  if (PyObject_GenericSetAttr(schedule.ptr(), nb::str(kName).ptr(), made.ptr()) != 0) {
+    PyErr_Clear();
+  }
+  return {made, nb::cast<CheckedSchedule<T>*>(made)};
 }
 
 }  // namespace evonet

@@ -1,6 +1,8 @@
 // bind_network.cpp: networks with neat-python's bits, for the drop-in classes.
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
+#include <string>
 
 #include "native/bind/bindings.h"
 #include "native/neat_python/errors.h"
@@ -40,22 +42,22 @@ NeatNetwork network_of_rows(const nb::list& inputs, const nb::list& outputs, con
   for (int64_t key : read_keys(inputs)) numbers(key);
   network.num_inputs = numbers.size();
   for (int64_t key : read_keys(outputs)) network.output.push_back(numbers(key));
-  for (nb::handle row : rows) {
-    const nb::tuple fields = nb::cast<nb::tuple>(row);
+  for (nb::handle row : hold_items(rows)) {
+    const nb::tuple fields = hold_items(row);
     NeatNode node{};
-    node.slot = numbers(read_whole(nb::object(fields[0]).ptr()));
-    node.activation_place = network.functions->add(fields[1]);
-    node.aggregation_place = network.functions->add(fields[2]);
-    node.activation = activation_number(fields[1]);
-    node.aggregation = aggregation_number(fields[2]);
-    node.bias = read_real(nb::object(fields[3]));
-    node.response = read_real(nb::object(fields[4]));
-    node.time_constant = read_real(nb::object(fields[6]));
+    node.slot = numbers(read_whole(item(fields, 0).ptr()));
+    node.activation_place = network.functions->add(item(fields, 1));
+    node.aggregation_place = network.functions->add(item(fields, 2));
+    node.activation = activation_number(item(fields, 1));
+    node.aggregation = aggregation_number(item(fields, 2));
+    node.bias = read_real(item(fields, 3));
+    node.response = read_real(item(fields, 4));
+    node.time_constant = read_real(item(fields, 6));
     node.link_begin = static_cast<int32_t>(network.source.size());
-    for (nb::handle link : nb::object(fields[5])) {
-      const nb::tuple pair = nb::cast<nb::tuple>(link);
-      network.source.push_back(numbers(read_whole(nb::object(pair[0]).ptr())));
-      network.weight.push_back(read_real(nb::object(pair[1])));
+    for (nb::handle link : hold_items(item(fields, 5))) {
+      const nb::tuple pair = hold_items(link);
+      network.source.push_back(numbers(read_whole(item(pair, 0).ptr())));
+      network.weight.push_back(read_real(item(pair, 1)));
     }
     node.link_end = static_cast<int32_t>(network.source.size());
     network.nodes.push_back(std::move(node));
@@ -96,18 +98,59 @@ bool reads_only_what_is_known(const NeatNetwork& network) {
   return true;
 }
 
-// visit(i, value) for every input; the caller has checked how many there are.
-template <class Visit>
-void each_input(const NeatNetwork& network, const nb::object& inputs, Visit visit) {
-  const bool is_listed = PyList_CheckExact(inputs.ptr()) || PyTuple_CheckExact(inputs.ptr());
-  const nb::object items =
-      is_listed ? inputs : nb::steal(PySequence_Fast(inputs.ptr(), "inputs must be a sequence"));
-  if (!items.is_valid()) throw nb::python_error();
-  const Py_ssize_t count =
-      std::min<Py_ssize_t>(network.num_inputs, PySequence_Fast_GET_SIZE(items.ptr()));
-  for (Py_ssize_t i = 0; i < count; ++i) {
-    visit(i, read_real(PySequence_Fast_GET_ITEM(items.ptr(), i)));
+// The inputs of one sample; the caller has checked how many there are. All are read before any is
+// used: reading one may run Python code, which may change the sequence or call the network.
+class InputRow {
+ public:
+  InputRow(const NeatNetwork& network, const nb::object& inputs) {
+    const bool is_listed = PyList_CheckExact(inputs.ptr()) || PyTuple_CheckExact(inputs.ptr());
+    const nb::object items =
+        is_listed ? inputs : nb::steal(PySequence_Fast(inputs.ptr(), "inputs must be a sequence"));
+    if (!items.is_valid()) throw nb::python_error();
+    count_ = std::min<Py_ssize_t>(network.num_inputs, PySequence_Fast_GET_SIZE(items.ptr()));
+    if (count_ > kFew) many_.resize(count_);
+    values_ = count_ > kFew ? many_.data() : few_;
+    for (Py_ssize_t i = 0; i < count_; ++i) {
+      if (i >= PySequence_Fast_GET_SIZE(items.ptr())) {
+        throw std::runtime_error("the inputs became fewer while they were read");
+      }
+      PyObject* value = PySequence_Fast_GET_ITEM(items.ptr(), i);
+      if (PyFloat_CheckExact(value)) {
+        values_[i] = PyFloat_AS_DOUBLE(value);
+      } else {
+        values_[i] = read_real(nb::borrow(value));
+      }
+    }
   }
+
+  void copy_to(std::vector<double>& buffer) const {
+    std::copy(values_, values_ + count_, buffer.begin());
+  }
+
+ private:
+  static constexpr Py_ssize_t kFew = 32;
+  double few_[kFew];
+  std::vector<double> many_;
+  double* values_;
+  Py_ssize_t count_;
+};
+
+// Raises unless a network has memory for so many samples.
+void check_width(const NeatNetwork& network, int64_t num_samples) {
+  const auto needed = static_cast<size_t>(network.num_slots() * num_samples);
+  if (network.width != num_samples || network.values[0].size() < needed ||
+      network.values[1].size() < needed) {
+    throw std::runtime_error("the network remembers " + std::to_string(network.width) +
+                             " samples, not " + std::to_string(num_samples));
+  }
+}
+
+// B of samples x [B, I], for answers y [1, B, O].
+int64_t check_rows(const NeatNetwork& network, const Rows& x, const Answers& y) {
+  check_shape("x", x, {kAnySize, network.num_inputs});
+  const auto num_samples = static_cast<int64_t>(x.shape(0));
+  check_shape("y", y, {1, num_samples, static_cast<int64_t>(network.output.size())});
+  return num_samples;
 }
 
 nb::list list_outputs(const NeatNetwork& network, const std::vector<double>& values) {
@@ -123,17 +166,21 @@ nb::list list_outputs(const NeatNetwork& network, const std::vector<double>& val
 }
 
 nb::list activate_feed_forward(NeatNetwork& network, const nb::object& inputs) {
+  const InputRow given(network, inputs);
+  const Turn turn(network.busy);
+  check_width(network, 1);
   std::vector<double>& values = network.values[0];
-  each_input(network, inputs, [&](Py_ssize_t i, double value) { values[i] = value; });
+  given.copy_to(values);
   network.activated = true;
   with_python_errors([&] { network.run_feed_forward(values.data(), 1); });
   return list_outputs(network, values);
 }
 
 nb::list activate_recurrent(NeatNetwork& network, const nb::object& inputs) {
-  each_input(network, inputs, [&](Py_ssize_t i, double value) {
-    network.values[0][i] = network.values[1][i] = value;
-  });
+  const InputRow given(network, inputs);
+  const Turn turn(network.busy);
+  check_width(network, 1);
+  for (std::vector<double>& values : network.values) given.copy_to(values);
   with_python_errors([&] { network.run_recurrent(); });
   return list_outputs(network, network.values[network.active]);
 }
@@ -141,18 +188,21 @@ nb::list activate_recurrent(NeatNetwork& network, const nb::object& inputs) {
 nb::list advance(NeatNetwork& network, const nb::object& inputs, double seconds, double time_step,
                  bool exponential) {
   const TimeRule rule = exponential ? TimeRule::kExponential : TimeRule::kEuler;
-  std::vector<double> given(network.num_inputs);
-  each_input(network, inputs, [&](Py_ssize_t i, double value) { given[i] = value; });
+  const InputRow given(network, inputs);
+  const Turn turn(network.busy);
+  check_width(network, 1);
   advance_time(network, seconds, time_step, rule, [&] {
-    for (std::vector<double>& values : network.values) {
-      std::copy(given.begin(), given.end(), values.begin());
-    }
+    for (std::vector<double>& values : network.values) given.copy_to(values);
   });
   return list_outputs(network, network.values[answering_buffer(network, rule)]);
 }
 
 // best - (y - t)**2 for every sample and output, one after the other as a Python loop does it.
-void subtract_squares(Answers y, Rows targets, double best, nb::ndarray<double, nb::ndim<1>> out) {
+void subtract_squares(Answers y, Rows targets, double best, Out<double> out) {
+  check_shape("y", y, {kAnySize, kAnySize, kAnySize});
+  check_shape("targets", targets,
+              {static_cast<int64_t>(y.shape(1)), static_cast<int64_t>(y.shape(2))});
+  check_shape("out", out, {static_cast<int64_t>(y.shape(0))});
   const auto size = static_cast<int64_t>(y.shape(1) * y.shape(2));
   const auto count = static_cast<int64_t>(y.shape(0));
   constexpr int64_t kPerTask = 16;
@@ -238,34 +288,50 @@ void bind_neat_network(nb::module_& m) {
       .def(
           "answer_rows",
           [](NeatNetwork& network, bool feed_forward, Rows x, Answers y) {
+            const int64_t num_samples = check_rows(network, x, y);
             std::vector<double> scratch;
-            with_python_errors([&] {
-              answer_rows(network, feed_forward, 1, x.data(), static_cast<int64_t>(y.shape(1)),
-                          y.data(), scratch);
-            });
+            if (feed_forward) {  // which changes no state
+              with_python_errors(
+                  [&] { answer_rows(network, true, 1, x.data(), num_samples, y.data(), scratch); });
+              return;
+            }
+            const Turn turn(network.busy);
+            check_width(network, num_samples);
+            with_python_errors(
+                [&] { answer_rows(network, false, 1, x.data(), num_samples, y.data(), scratch); });
           },
           "feed_forward"_a, "x"_a.noconvert(), "y"_a.noconvert())
       .def(
           "advance_rows",
           [](NeatNetwork& network, Rows x, Answers y, double seconds, double time_step,
              bool exponential) {
+            const int64_t num_samples = check_rows(network, x, y);
+            const Turn turn(network.busy);
+            check_width(network, num_samples);
             advance_rows(network, x.data(), y.data(), seconds, time_step,
                          exponential ? TimeRule::kExponential : TimeRule::kEuler);
           },
           "x"_a.noconvert(), "y"_a.noconvert(), "seconds"_a, "time_step"_a, "exponential"_a)
-      .def("begin", &NeatNetwork::begin, "num_samples"_a)
+      .def(
+          "begin",
+          [](NeatNetwork& network, int64_t num_samples) {
+            check_number("num_samples", num_samples, 0, kMostInt32);
+            const Turn turn(network.busy);
+            network.begin(num_samples);
+          },
+          "num_samples"_a)
       .def_ro("width", &NeatNetwork::width)
       .def("value_keys", &value_keys, "feed_forward"_a)
       .def(
           "get_value",
           [](const NeatNetwork& network, int buffer, int64_t key) {
-            return network.values[buffer != 0][slot_of(network, key)];
+            return network.values[buffer != 0].at(slot_of(network, key));
           },
           "buffer"_a, "key"_a)
       .def(
           "set_value",
           [](NeatNetwork& network, int buffer, int64_t key, double value) {
-            network.values[buffer != 0][slot_of(network, key)] = value;
+            network.values[buffer != 0].at(slot_of(network, key)) = value;
           },
           "buffer"_a, "key"_a, "value"_a)
       .def_prop_rw(
@@ -274,7 +340,11 @@ void bind_neat_network(nb::module_& m) {
       .def_rw("time", &NeatNetwork::time)
       .def_rw("activated", &NeatNetwork::activated)
       .def("python_functions", &python_functions)
-      .def("copy", [](const NeatNetwork& network) { return network; });
+      .def("copy", [](const NeatNetwork& network) {
+        NeatNetwork copied = network;
+        copied.busy = false;
+        return copied;
+      });
   nb::class_<NeatPopulation>(m, "NeatPopulation")
       .def_static("create", &NeatPopulation::create, "feed_forward"_a, "genomes"_a, "inputs"_a,
                   "outputs"_a, "activations"_a, "aggregations"_a, "time_constant"_a.none(),
@@ -285,7 +355,7 @@ void bind_neat_network(nb::module_& m) {
            "time_step"_a, "exponential"_a)
       .def("calling_python", &NeatPopulation::calling_python)
       .def("__len__", &NeatPopulation::size)
-      .def("network", &NeatPopulation::network, "g"_a, nb::rv_policy::reference_internal);
+      .def("network", &NeatPopulation::network, "g"_a);
   bind_neat_spiking(m);
 }
 

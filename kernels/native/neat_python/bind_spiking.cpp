@@ -1,4 +1,6 @@
 // bind_spiking.cpp: networks of spiking neurons, for the drop-in class.
+#include <limits>
+
 #include "native/bind/bindings.h"
 #include "native/neat_python/errors.h"
 #include "native/neat_python/genome.h"
@@ -29,7 +31,8 @@ NeatSpikingNetwork create_spiking(const nb::object& genome, const nb::list& inpu
   const std::vector<int64_t>& keys = numbers.keys();
   PyObject *bias = names("bias"), *a = names("a"), *b = names("b"), *c = names("c"),
            *d = names("d");
-  std::vector<int32_t> place(keys.size());
+  constexpr int32_t kNowhere = std::numeric_limits<int32_t>::min();
+  std::vector<int32_t> place(keys.size(), kNowhere);
   for (size_t i = 0; i < network.input.size(); ++i) place[i] = -1 - static_cast<int32_t>(i);
   for (const NeatGraph::Node& node : graph.nodes) {
     const nb::object key = nb::int_(keys[node.number]);
@@ -51,11 +54,15 @@ NeatSpikingNetwork create_spiking(const nb::object& genome, const nb::list& inpu
     network.neurons.push_back(neuron);
   }
   for (int32_t number : graph.link_source) {
+    if (place[number] == kNowhere) raise(PyExc_KeyError, nb::int_(keys[number]));
     network.source.push_back(place[number]);
     network.source_key.push_back(keys[number]);
   }
   network.weight = std::move(graph.link_weight);
-  for (int32_t number : graph.output) network.output.push_back(place[number]);
+  for (int32_t number : graph.output) {
+    if (place[number] < 0) raise(PyExc_KeyError, nb::int_(keys[number]));
+    network.output.push_back(place[number]);
+  }
   return network;
 }
 
@@ -91,8 +98,9 @@ void bind_neat_spiking(nb::module_& m) {
       .def(
           "set_inputs",
           [](NeatSpikingNetwork& network, const nb::list& inputs) {
+            const nb::tuple held = hold_items(inputs);
             for (size_t i = 0; i < network.input.size(); ++i) {
-              network.input[i] = read_real(nb::object(inputs[i]));
+              network.input[i] = read_real(item(held, static_cast<Py_ssize_t>(i)));
             }
             network.has_inputs = true;
           },

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "native/bind/arrays.h"
 #include "native/neat_python/network.h"
 
 namespace evonet {
@@ -14,6 +15,26 @@ namespace evonet {
   PyErr_SetObject(type, value.ptr());
   throw nb::python_error();
 }
+
+// A turn at something that only one may work on at a time. The GIL is held when it begins and ends;
+// in between, functions in Python may let other threads in.
+class Turn {
+ public:
+  explicit Turn(bool& busy) : busy_(busy) {
+    if (busy) {
+      raise_error("BusyError",
+                  "this network is at work already: another thread, or one of its own functions, "
+                  "called it. Give every thread a network of its own.");
+    }
+    busy_ = true;
+  }
+  ~Turn() { busy_ = false; }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+ private:
+  bool& busy_;
+};
 
 // As Python's own powers raise it.
 [[noreturn]] inline void raise_overflow() {

@@ -34,6 +34,9 @@ int32_t NeatFunctions::add(const nb::object& function) {
 
 void set_neat_functions(const nb::list& activations, const nb::list& aggregations, nb::object sum,
                         bool compensates_sums) {
+  if (nb::len(activations) > kPythonFunction || nb::len(aggregations) > kPythonFunction) {
+    throw nb::value_error("there are more functions than ids");
+  }
   BuiltIns& known = built_ins();
   known.compensates_sums = compensates_sums;
   known.activation.clear();

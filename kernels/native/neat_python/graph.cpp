@@ -1,6 +1,7 @@
 #include "native/neat_python/graph.h"
 
 #include <algorithm>
+#include <stdexcept>
 
 namespace evonet {
 
@@ -42,6 +43,7 @@ class GraphMaker {
              KeyNumbers& numbers)
       : num_inputs_(static_cast<int32_t>(inputs.size())), numbers_(numbers) {
     for (int64_t key : inputs) numbers(key);
+    if (numbers.size() != num_inputs_) throw std::invalid_argument("an input appears twice");
     for (int64_t key : outputs) graph_.output.push_back(numbers(key));
     links_.reserve(connections.size());
     for (const NeatConnectionGene& gene : connections) {

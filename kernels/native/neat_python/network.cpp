@@ -50,8 +50,8 @@ bool NeatNetwork::needs_python() const {
 }
 
 void NeatNetwork::begin(int64_t num_samples) {
+  for (std::vector<double>& buffer : values) buffer.assign(num_slots() * num_samples, 0.0);
   width = num_samples;
-  for (std::vector<double>& buffer : values) buffer.assign(num_slots() * width, 0.0);
   active = 0;
   time = 0.0;
 }

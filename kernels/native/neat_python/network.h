@@ -57,6 +57,9 @@ class NeatNetwork {
   int active = 0;
   double time = 0.0;
   bool activated = false;
+  // Whether somebody is at work on the state. Functions in Python may let another thread in, or
+  // call the network themselves.
+  bool busy = false;
 
   int64_t num_slots() const { return static_cast<int64_t>(key.size()); }
   bool needs_python() const;

@@ -29,7 +29,8 @@ class FunctionIds {
         if (!PyErr_Occurred()) PyErr_SetObject(PyExc_KeyError, name.ptr());
         throw nb::python_error();
       }
-      const int64_t id = read_whole(found);
+      const nb::object kept = nb::borrow(found);
+      const int64_t id = read_whole(kept.ptr());
       if (id < 0 || id > UINT8_MAX) throw nb::value_error("an id does not fit into a byte");
       last_id_ = static_cast<uint8_t>(id);
       last_name_ = std::move(name);
@@ -49,7 +50,7 @@ struct GeneDicts {
   Buffer<int64_t> start;
 
   // False if some genome's genes are not in a dict.
-  bool read(const nb::list& genomes, PyObject* name) {
+  bool read(const nb::tuple& genomes, PyObject* name) {
     const size_t count = nb::len(genomes);
     start = Buffer<int64_t>(static_cast<int64_t>(count) + 1);
     start.data[0] = 0;
@@ -81,13 +82,17 @@ struct GeneDicts {
     }
   }
 
-  PyObject* first_gene() const {
+  // Whether the first gene has an attribute; `otherwise` if there are no genes.
+  bool first_has(PyObject* name, bool otherwise) const {
     for (const nb::object& genes : of_genome) {
       PyObject *key, *gene;
       Py_ssize_t at = 0;
-      if (PyDict_Next(genes.ptr(), &at, &key, &gene)) return gene;
+      if (PyDict_Next(genes.ptr(), &at, &key, &gene)) {
+        const nb::object kept = nb::borrow(gene);
+        return has_attribute(kept.ptr(), name);
+      }
     }
-    return nullptr;
+    return otherwise;
   }
 };
 
@@ -121,7 +126,7 @@ void rearrange(Buffer<E>& values, const std::vector<int64_t>& order) {
   values = std::move(moved);
 }
 
-bool pack_nodes(const nb::list& genomes, const nb::dict& activations, const nb::dict& aggregations,
+bool pack_nodes(const nb::tuple& genomes, const nb::dict& activations, const nb::dict& aggregations,
                 nb::dict& arrays) {
   Names names;
   GeneDicts nodes;
@@ -129,8 +134,7 @@ bool pack_nodes(const nb::list& genomes, const nb::dict& activations, const nb::
   PyObject *bias_name = names("bias"), *response_name = names("response"),
            *time_name = names("time_constant"), *activation_name = names("activation"),
            *aggregation_name = names("aggregation");
-  PyObject* first = nodes.first_gene();
-  const bool has_time = first != nullptr && has_attribute(first, time_name);
+  const bool has_time = nodes.first_has(time_name, false);
   GeneBuffers<double> genes(nodes.total(), 0);
   FunctionIds activation_id(activations), aggregation_id(aggregations);
   nodes.each([&](int64_t i, PyObject* key, PyObject* gene) {
@@ -152,14 +156,13 @@ bool pack_nodes(const nb::list& genomes, const nb::dict& activations, const nb::
   return true;
 }
 
-bool pack_connections(const nb::list& genomes, nb::dict& arrays) {
+bool pack_connections(const nb::tuple& genomes, nb::dict& arrays) {
   Names names;
   GeneDicts connections;
   if (!connections.read(genomes, names("connections"))) return false;
   PyObject *innovation_name = names("innovation"), *weight_name = names("weight"),
            *enabled_name = names("enabled");
-  PyObject* first = connections.first_gene();
-  if (first != nullptr && !has_attribute(first, innovation_name)) return false;
+  if (!connections.first_has(innovation_name, true)) return false;
   GeneBuffers<double> genes(0, connections.total());
   Buffer<int32_t> rank(connections.total());
   connections.each([&](int64_t i, PyObject* key, PyObject* gene) {
@@ -186,8 +189,9 @@ bool pack_connections(const nb::list& genomes, nb::dict& arrays) {
 }
 
 // None for unusual genomes: no dicts, no innovation numbers, or one twice.
-nb::object pack_neat(const nb::list& genomes, const nb::dict& activations,
+nb::object pack_neat(const nb::list& listed, const nb::dict& activations,
                      const nb::dict& aggregations) {
+  const nb::tuple genomes = hold_items(listed);
   nb::dict arrays;
   const bool ordinary =
       pack_nodes(genomes, activations, aggregations, arrays) && pack_connections(genomes, arrays);

@@ -1,7 +1,9 @@
 #include "native/neat_python/population.h"
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
+#include <stdexcept>
 
 #include "native/neat_python/errors.h"
 #include "native/neat_python/genome.h"
@@ -40,6 +42,9 @@ void advance_time(NeatNetwork& network, double seconds, double time_step, TimeRu
     if (step % kStepsPerSignal == 0 && PyErr_CheckSignals() != 0) throw nb::python_error();
     const double left = final_time - network.time;
     const double dt = left < time_step ? left : time_step;
+    if (network.time + dt <= network.time || std::isinf(final_time)) {
+      throw nb::value_error("with this time step the time never ends");
+    }
     prepare();
     with_python_errors([&] { network.run_step(dt, rule); });
     network.time += dt;
@@ -85,7 +90,7 @@ void answer_rows(NeatNetwork& network, bool feed_forward, int steps, const doubl
 }
 
 NeatPopulation::NeatPopulation(bool feed_forward, int threads)
-    : feed_forward_(feed_forward), threads_(threads > 0 ? threads : available_threads()) {}
+    : feed_forward_(feed_forward), threads_(usable_threads(threads)) {}
 
 NeatPopulation NeatPopulation::create(bool feed_forward, const nb::list& genomes,
                                       const nb::list& inputs, const nb::list& outputs,
@@ -94,7 +99,8 @@ NeatPopulation NeatPopulation::create(bool feed_forward, const nb::list& genomes
   auto functions = std::make_shared<NeatFunctions>();
   NeatGenomeReader reader(std::move(activations), std::move(aggregations), time_constant,
                           *functions);
-  const auto count = static_cast<int64_t>(nb::len(genomes));
+  const nb::tuple held = hold_items(genomes);
+  const auto count = static_cast<int64_t>(nb::len(held));
   const std::vector<int64_t> input_keys = read_keys(inputs), output_keys = read_keys(outputs);
   NeatPopulation population(feed_forward, threads);
   population.networks_.resize(count);
@@ -104,7 +110,7 @@ NeatPopulation NeatPopulation::create(bool feed_forward, const nb::list& genomes
     const int64_t end = std::min(count, begin + kGenomesAtOnce);
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
     for (int64_t g = begin; g < end; ++g) {
-      reader.read(nb::object(genomes[g]).ptr(), genes[g - begin]);
+      reader.read(item(held, g).ptr(), genes[g - begin]);
     }
     with_missing_nodes([&] {
       population.in_threads(begin, end, [&](int64_t g, std::vector<double>&) {
@@ -120,10 +126,34 @@ NeatPopulation NeatPopulation::create(bool feed_forward, const nb::list& genomes
 }
 
 void NeatPopulation::begin(int64_t num_samples) {
+  check_number("num_samples", num_samples, 0, kMostInt32);
+  const Turn turn(busy_);
+  width_ = -1;  // in case that memory is too small for some
   for (NeatNetwork& network : networks_) network.begin(num_samples);
+  width_ = num_samples;
+}
+
+void NeatPopulation::check(int steps, const Rows& x, const Answers& y) const {
+  check_number("steps", steps, 1, kMostInt32);
+  check_shape("y", y, {size(), kAnySize, kAnySize});
+  if (networks_.empty()) return;
+  const auto num_samples = static_cast<int64_t>(y.shape(1)),
+             num_inputs = int64_t{networks_[0].num_inputs},
+             num_outputs = static_cast<int64_t>(networks_[0].output.size());
+  check_shape("y", y, {size(), num_samples, num_outputs});
+  if (x.ndim() == 3) {
+    check_shape("x", x, {size(), num_samples, num_inputs});
+  } else {
+    check_shape("x", x, {num_samples, num_inputs});
+  }
+  if (!feed_forward_ && width_ != num_samples) {
+    throw std::runtime_error("the networks do not remember as many samples as there are");
+  }
 }
 
 void NeatPopulation::answer(int steps, Rows x, Answers y) {
+  check(steps, x, y);
+  const Turn turn(busy_);
   const auto run = [&](int64_t g, std::vector<double>& scratch) {
     answer_rows(networks_[g], feed_forward_, steps, samples_of(x, g),
                 static_cast<int64_t>(y.shape(1)), answers_of(y, g), scratch);
@@ -143,6 +173,9 @@ void NeatPopulation::answer(int steps, Rows x, Answers y) {
 
 void NeatPopulation::advance(int steps, Rows x, Answers y, double time_step, bool exponential) {
   const TimeRule rule = exponential ? TimeRule::kExponential : TimeRule::kEuler;
+  check(steps, x, y);
+  if (!networks_.empty() && feed_forward_) throw nb::value_error("these networks know no time");
+  const Turn turn(busy_);
   for (int64_t g = 0; g < size(); ++g) {
     for (int step = 0; step < steps; ++step) {
       advance_rows(networks_[g], samples_of(x, g), answers_of(y, g), time_step, time_step, rule);

@@ -10,10 +10,11 @@
 
 namespace evonet {
 
-using Rows = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
-using Answers = nb::ndarray<double, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
+using Rows = Array<const double, -1>;
+using Answers = Array<double, 3>;
 
 // Takes steps of a continuous-time network until the time is over, with prepare() before each.
+// Raises a ValueError if time would never be over.
 void advance_time(NeatNetwork& network, double seconds, double time_step, TimeRule rule,
                   const std::function<void()>& prepare);
 
@@ -47,10 +48,14 @@ class NeatPopulation {
   nb::list calling_python() const;
 
   int64_t size() const { return static_cast<int64_t>(networks_.size()); }
-  NeatNetwork& network(int64_t g) { return networks_.at(g); }
+  // A copy, which nobody else works on.
+  NeatNetwork network(int64_t g) const { return networks_.at(g); }
 
  private:
   NeatPopulation(bool feed_forward, int threads);
+
+  // Raises unless samples and answers fit the networks and what they remember.
+  void check(int steps, const Rows& x, const Answers& y) const;
 
   // visit(g, scratch) for every g of a range, without the GIL.
   void in_threads(int64_t begin, int64_t end,
@@ -60,6 +65,8 @@ class NeatPopulation {
   int threads_;
   std::vector<NeatNetwork> networks_;
   std::vector<char> needs_python_;
+  int64_t width_ = -1;  // samples that all networks have memory for, or -1
+  bool busy_ = false;
 };
 
 }  // namespace evonet

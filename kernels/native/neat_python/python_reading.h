@@ -8,8 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "native/neat_python/stable_abi.h"
-
 namespace evonet {
 
 namespace nb = nanobind;
@@ -29,12 +27,8 @@ class Names {
 };
 
 inline nb::object attribute(PyObject* object, PyObject* name) {
-#if defined(Py_LIMITED_API)
-  PyObject* found = PyObject_GetAttr(object, name);
-#else
   const getattrofunc get = Py_TYPE(object)->tp_getattro;  // what PyObject_GetAttr calls, too
   PyObject* found = get != nullptr ? get(object, name) : PyObject_GetAttr(object, name);
-#endif
   if (found == nullptr) throw nb::python_error();
   return nb::steal(found);
 }
@@ -104,10 +98,25 @@ inline std::pair<int64_t, int64_t> read_ends(PyObject* key) {
   return {read_whole(PyTuple_GET_ITEM(key, 0)), read_whole(PyTuple_GET_ITEM(key, 1))};
 }
 
+// The items of a sequence as a tuple, which stays as it is whatever Python code that reads its
+// items does to the sequence.
+inline nb::tuple hold_items(const nb::handle& items) {
+  PyObject* held = PySequence_Tuple(items.ptr());
+  if (held == nullptr) throw nb::python_error();
+  return nb::steal<nb::tuple>(held);
+}
+
+// One item of a tuple; raises an IndexError if it is too short.
+inline nb::object item(const nb::tuple& items, Py_ssize_t i) {
+  PyObject* found = PyTuple_GetItem(items.ptr(), i);
+  if (found == nullptr) throw nb::python_error();
+  return nb::borrow(found);
+}
+
 inline std::vector<int64_t> read_keys(const nb::list& keys) {
   std::vector<int64_t> found;
   found.reserve(nb::len(keys));
-  for (nb::handle key : keys) found.push_back(read_whole(key.ptr()));
+  for (nb::handle key : hold_items(keys)) found.push_back(read_whole(key.ptr()));
   return found;
 }
 
