@@ -6,11 +6,9 @@ from pathlib import Path
 
 import click
 
-from evonet.cli.options import FilePath
-
 
 @click.command()
-@click.argument("run", type=FilePath())
+@click.argument("run", type=click.Path(path_type=Path))
 def command(run: Path) -> None:
     """Write report.html for the run in the folder RUN.
 

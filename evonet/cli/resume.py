@@ -7,7 +7,6 @@ from pathlib import Path
 import click
 
 from evonet.cli.options import (
-    FilePath,
     generations,
     on_bad_fitness,
     profile,
@@ -18,7 +17,7 @@ from evonet.cli.options import (
 
 
 @click.command()
-@click.argument("run", type=FilePath())
+@click.argument("run", type=click.Path(path_type=Path))
 @generations
 @where_to_run
 @on_bad_fitness

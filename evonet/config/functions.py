@@ -46,12 +46,13 @@ def registered(draft: Draft) -> Iterator[None]:
 
     Functions with faults are noted in the draft; all others get their canonical spelling.
     """
-    with undone_on_error():
+    with undone_on_error() as new:
         for title, texts in draft.functions.items():
             for word, text in list(texts.items()):
                 key = f"functions.{title}.{name(word)}"
                 try:
-                    OWN[title].register(word, text, key)
+                    if OWN[title].register(word, text, key):
+                        new.append((OWN[title], word))
                     texts[word] = OWN[title].formula(word)
                 except (ExpressionError, OptionError) as error:
                     draft.blame(key, _in_one_line(error, key, text))

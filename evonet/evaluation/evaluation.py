@@ -47,9 +47,6 @@ class Evaluation:
             whether the fittest genome of a generation is better than the best one so far.
         population: [P] genomes whose genes learning has changed; None where none were.
         info: Anything else that a task reports, for callbacks.
-        gathered: [P, ...] arrays by name, from which the task updates its state once all genomes
-            are scored; see `Task.merge`.
-        task_state: The state of the task by which the genomes were scored, if it has one.
     """
 
     fitness: npt.NDArray[Any]
@@ -58,8 +55,6 @@ class Evaluation:
     validation: npt.NDArray[Any] | None = None
     population: Population | None = None
     info: Mapping[str, object] = field(default_factory=dict)
-    gathered: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
-    task_state: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, found: object) -> Evaluation:
@@ -93,16 +88,31 @@ class Evaluation:
             _column("validation", self.validation, size),
             self.population,
             self.info,
-            self.gathered,
-            self.task_state,
         )
 
 
 def _numbers(name: str, found: Any) -> npt.NDArray[np.float64]:
+    """Copies real numbers to float64.
+
+    NumPy would parse text, and drop imaginary parts and masks.
+    """
     try:
-        return np.array(found, np.float64)
-    except (TypeError, ValueError) as error:
+        if np.ma.is_masked(found):
+            raise TypeError("some of them are masked")
+        array = np.asarray(found)
+        if array.dtype.kind == "O":
+            return np.array([_number(value) for value in array.flat]).reshape(array.shape)
+        if array.dtype.kind not in "biuf":
+            raise TypeError(f"found {array.dtype}")
+        return np.array(array, np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
         raise FitnessError(f"{name} must be an array of numbers: {error}.") from error
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, str | bytes | bytearray):
+        raise TypeError(f"found {type(value).__name__}")
+    return np.nan if value is None else float(value)
 
 
 def _column(name: str, found: Any, size: int) -> npt.NDArray[np.float64] | None:

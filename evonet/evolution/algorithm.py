@@ -28,7 +28,8 @@ import numpy.typing as npt
 from evonet.backends.genetics import make_engine
 from evonet.config import Config
 from evonet.definitions.backends import BACKEND_NAMES
-from evonet.errors import FitnessError, OptionError, check_option, check_seed
+from evonet.definitions.lock import Lock
+from evonet.errors import FitnessError, OptionError, check_option, check_seed, check_threads
 from evonet.evaluation import Evaluation, OnBadFitness, check_fitness
 from evonet.evolution.state import Best, State
 from evonet.files.saved_state import SavedState
@@ -60,7 +61,8 @@ class Algorithm(ABC):
     """Evolves a population: `ask` gives the current one, `tell` takes its evaluation.
 
     All randomness is a function of the seed, and nothing depends on the number of threads, so
-    that equal seeds evolve equal populations.
+    that equal seeds evolve equal populations. Several threads of a program may share an
+    algorithm: one call waits for the other.
 
     Attributes:
         name: What checkpoints call the algorithm; the class's own name if it is empty.
@@ -116,7 +118,8 @@ class Algorithm(ABC):
         self.seed = check_seed(config.run.seed if seed is None else seed)
         self.backend = config.run.backend if backend is None else backend
         check_option("backend", self.backend, BACKEND_NAMES)
-        self.threads = config.run.threads if threads is None else threads
+        self.threads = check_threads(config.run.threads if threads is None else threads)
+        self._lock = Lock()
         self.num_inputs = _pins("num_inputs", config.genome.num_inputs, num_inputs, 0)
         self.num_outputs = _pins("num_outputs", config.genome.num_outputs, num_outputs, 1)
         self.on_bad_fitness: OnBadFitness = config.run.on_bad_fitness
@@ -150,18 +153,12 @@ class Algorithm(ABC):
 
     @property
     def solved(self) -> bool:
-        """Whether the last fitness told reached the config's threshold.
-
-        A champion that was tested has to pass its test; see `Retest.solves`.
-        """
+        """Whether the last fitness told reached the config's threshold."""
         limit, fitness = self.config.neat.fitness_threshold, self.state.fitness
         if limit is None or fitness is None or self.config.neat.no_fitness_termination:
             return False
         if self.config.neat.fitness_criterion == "mean":
             return self.sign * mean(fitness) >= self.sign * limit
-        best = self.state.best
-        if best is not None and best.tested is not None:
-            return best.tested.solves(limit, self.sign)
         return float((self.sign * fitness).max()) >= self.sign * limit
 
     @property
@@ -176,42 +173,42 @@ class Algorithm(ABC):
         Raises:
             ExtinctionError: Nobody is left to breed from.
         """
-        if self.state.fitness is not None:
-            self.state = self.next_state(self.state, self.sign * self.state.fitness)
-        return self.state.population
+        with self._lock:
+            if self.state.fitness is not None:
+                self.state = self.next_state(self.state, self.sign * self.state.fitness)
+            return self.state.population
 
-    def tell(self, evaluation: Evaluation | npt.ArrayLike, best: Best | None = None) -> None:
+    def tell(self, evaluation: Evaluation | npt.ArrayLike) -> None:
         """Takes the scores of the generation that `ask` gave.
 
         Args:
             evaluation: [P] one fitness per genome, or an `Evaluation`.
-            best: The best genome so far, where tests have decided which one that is; None for the
-                one with the best fitness.
 
         Raises:
-            FitnessError: An array has another shape, or a genome's fitness is not a finite number.
+            FitnessError: An array has another shape, or a genome's fitness is not a finite number,
+                or the generation was told already.
         """
+        with self._lock:
+            self._tell(evaluation)
+
+    def _tell(self, evaluation: Evaluation | npt.ArrayLike) -> None:
         state = self.state
         if state.fitness is not None:
             raise FitnessError("this generation was told already; call ask() for the next one.")
         scores = Evaluation.of(evaluation).checked(len(state.population))
         fitness = check_fitness(scores.fitness, state.ids, self.sign, self.on_bad_fitness)
         population = state.population if scores.population is None else scores.population
-        before, top = state.best, int(np.argmax(self.sign * fitness))
+        best, top = state.best, int(np.argmax(self.sign * fitness))
         validation = None if scores.validation is None else float(scores.validation[top])
         if validation is not None and not math.isfinite(validation):
             validation = -self.sign * LARGEST  # checkpoints hold finite numbers
-        if best is None and before is not None:
-            better = self._is_better(float(fitness[top]), validation, before)
-            best = None if better else before
-        if best is None:
+        if best is None or self._is_better(float(fitness[top]), validation, best):
             best = Best(
                 genome=population[[top]],
                 fitness=float(fitness[top]),
                 generation=state.generation,
                 id=int(state.ids[top]),
                 validation=validation,
-                task_state=scores.task_state,
             )
         told = replace(
             state, population=population, fitness=fitness, best=best, validation=validation

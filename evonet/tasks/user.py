@@ -112,7 +112,7 @@ def _where(error: Exception) -> str:
 
 
 def _import(module_name: str) -> Any:
-    with searching(os.getcwd()):
+    with _searching(os.getcwd()):
         return importlib.import_module(module_name)
 
 
@@ -125,14 +125,13 @@ def _import_file(path: Path) -> Any:
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules.setdefault(path.stem, module)  # classes in it are looked up there
-    with searching(str(path.resolve().parent)):
+    with _searching(str(path.resolve().parent)):
         spec.loader.exec_module(module)
     return module
 
 
 @contextmanager
-def searching(folder: str) -> Iterator[None]:
-    """Lets imports find modules in a folder."""
+def _searching(folder: str) -> Iterator[None]:
     if folder in sys.path:
         yield
         return

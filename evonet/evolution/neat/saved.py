@@ -1,8 +1,8 @@
 """Species in a checkpoint.
 
 They lie behind each other: species s has the members `member[member_start[s]:member_start[s + 1]]`,
-and its scores likewise. The score of a generation that was told is not among them: it follows from
-the fitness.
+and its scores likewise, the best forgotten one first. The score of a generation that was told is
+not among them: it follows from the fitness.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from evonet.evolution.neat.species import ScoreHistory, Species
+from evonet.evolution.neat.species import MOST_SCORES, ScoreHistory, Species
 from evonet.files.saved_state import SavedState, ascends, check
 from evonet.genes.arrays import starts_of
 
@@ -26,7 +26,7 @@ ARRAYS: Final = (
 
 def pack_species(species: list[Species]) -> dict[str, NDArray[Any]]:
     """Lays out species as arrays, by the names in `ARRAYS`."""
-    histories = [s.score_history for s in species]
+    histories = [s.score_history.packed() for s in species]
     arrays: dict[str, NDArray[Any]] = {
         f"species_{name}": np.array([getattr(s, name) for s in species], np.int64)
         for name in PER_SPECIES
@@ -63,7 +63,10 @@ def unpack_species(
     in_order = (created >= 0) & (created <= improved) & (improved <= generation)
     check(in_order.all(), "a species improved before it was founded, or in the future.")
     lived = generation - created
-    check((np.diff(score_start) == lived).all(), "a species lacks scores, or has too many.")
+    # Runs once saved all scores.
+    scored = np.diff(score_start)
+    fits = (scored == lived) | (scored == np.minimum(lived, MOST_SCORES + 1))
+    check(fits.all(), "a species lacks scores, or has too many.")
     check(np.isfinite(score).all(), "a score of a species is not finite.")
 
     counts = np.diff(start)

@@ -5,53 +5,56 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
-from typing import overload
+from typing import Final, overload
 
 import numpy as np
 import numpy.typing as npt
 
 Scores = npt.NDArray[np.float64]
 
+MOST_SCORES: Final = 100
+
 
 class ScoreHistory(Sequence[float]):
-    """The scores of a species, generation by generation; it never changes.
+    """The last scores of a species, generation by generation; it never changes.
 
-    A longer history shares the numbers of the one that it continues, so that a generation costs
-    the same however many there were before.
+    Only the last `MOST_SCORES` are kept, so that a generation costs the same, in time and in a
+    checkpoint, however many there were before.
 
     Attributes:
-        best: The highest score, or minus infinity if there is none.
+        best: The highest score of all, of forgotten ones too; minus infinity if there is none.
     """
 
-    __slots__ = ("_length", "_shared", "best")
+    __slots__ = ("_forgotten", "_recent", "best")
 
     def __init__(self, scores: Iterable[float] = ()) -> None:
-        self._shared = list(scores)
-        self._length = len(self._shared)
-        self.best = max(self._shared, default=-np.inf)
+        every = tuple(scores)
+        self._recent = every[-MOST_SCORES:]
+        self._forgotten = max(every[:-MOST_SCORES], default=-np.inf)  # the best of them
+        self.best = max(every, default=-np.inf)
 
     def extended(self, score: float) -> ScoreHistory:
         """Returns a history with one more score."""
         longer = ScoreHistory.__new__(ScoreHistory)
-        longer._shared = self._shared
-        if len(self._shared) > self._length:  # another history continues this one already
-            longer._shared = self._shared[: self._length]
-        longer._shared.append(score)
-        longer._length = self._length + 1
+        recent = (*self._recent, score)
+        longer._recent = recent[-MOST_SCORES:]
+        longer._forgotten = max(self._forgotten, *recent[:-MOST_SCORES], -np.inf)
         longer.best = max(self.best, score)
         return longer
+
+    def packed(self) -> list[float]:
+        """Returns scores that make an equal history: the best forgotten one, and the others."""
+        return [self._forgotten, *self._recent] if self._forgotten > -np.inf else [*self._recent]
 
     @overload
     def __getitem__(self, index: int) -> float: ...
     @overload
     def __getitem__(self, index: slice) -> list[float]: ...
     def __getitem__(self, index: int | slice) -> float | list[float]:
-        if isinstance(index, slice):
-            return self._shared[: self._length][index]
-        return self._shared[range(self._length)[index]]
+        return list(self._recent[index]) if isinstance(index, slice) else self._recent[index]
 
     def __len__(self) -> int:
-        return self._length
+        return len(self._recent)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sequence) and list(self) == list(other)
@@ -72,7 +75,7 @@ class Species:
         last_improved: The last generation in which its score rose.
         members: Positions of its genomes in the population, ascending.
         representative: Position of the genome that stands for it.
-        score_history: Its score in each generation since it was founded.
+        score_history: Its scores in the last generations, at most `MOST_SCORES`.
     """
 
     key: int

@@ -1,1 +1,0 @@
-"""Gymnasium environments, of which only those are stepped whose episode is running."""
