@@ -13,6 +13,7 @@
     │       └── DeviceMemoryError      a GPU has too little memory for the smallest piece of work
     ├── FileFormatError        a file is not what its name says, or is damaged
     ├── ConfigError            a config file has faults; lists all of them
+    ├── EpisodeError           an environment raised; names it and the episode's seed
     ├── FitnessError           fitness has the wrong shape or is not a finite number
     ├── BusyError              an object that only one may use at a time is in use
     ├── ExtinctionError        all species died out
@@ -30,7 +31,7 @@ import operator
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
-from evonet.messages import did_you_mean
+from evonet.messages import did_you_mean, show
 
 MOST_SEED: Final = 2**64 - 1
 # More threads than any machine has; a larger number is a mistake.
@@ -117,6 +118,10 @@ class FileFormatError(EvonetError, ValueError):
     """A file is not what it claims to be, or is damaged."""
 
 
+# More faults than this are counted, not listed.
+MOST_FAULTS: Final = 50
+
+
 class ConfigFault(NamedTuple):
     """One thing that is wrong with a config.
 
@@ -133,7 +138,7 @@ class ConfigFault(NamedTuple):
 
 
 class ConfigError(EvonetError, ValueError):
-    """A config has faults; the message has one line for each.
+    """A config has faults; the message has one line for each of the first `MOST_FAULTS`.
 
     Attributes:
         source: The name of the file.
@@ -143,7 +148,10 @@ class ConfigError(EvonetError, ValueError):
     def __init__(self, source: str, faults: Iterable[ConfigFault]) -> None:
         self.source = source
         self.faults = tuple(faults)
-        super().__init__("\n".join(map(self._line, self.faults)))
+        listed = [self._line(fault) for fault in self.faults[:MOST_FAULTS]]
+        if len(self.faults) > MOST_FAULTS:
+            listed.append(f"{source}: There are {len(self.faults) - MOST_FAULTS:,} more faults.")
+        super().__init__("\n".join(listed))
 
     def __reduce__(self) -> tuple[type[ConfigError], tuple[str, tuple[ConfigFault, ...]]]:
         return type(self), (self.source, self.faults)
@@ -151,6 +159,10 @@ class ConfigError(EvonetError, ValueError):
     def _line(self, fault: ConfigFault) -> str:
         where = "" if fault.line is None else f" (line {fault.line})"
         return f"{self.source}: {fault.message}{where}"
+
+
+class EpisodeError(EvonetError, RuntimeError):
+    """An environment raised an error; the message names it and the episode's seed."""
 
 
 class FitnessError(EvonetError, ValueError):
@@ -207,8 +219,12 @@ def check_whole(
         bounds = f", at least {least}"
         if most is not None:
             bounds = f" from {least} to {'2^64 - 1' if most == MOST_SEED else most}"
-        raise OptionError(f"{name}={found!r} must be a whole number{bounds}{note}.")
+        raise OptionError(f"{name}={_shown(found)} must be a whole number{bounds}{note}.")
     return number
+
+
+def _shown(found: object) -> str:
+    return show(found) if isinstance(found, int) else repr(found)
 
 
 def check_positive(name: str, found: object) -> float:

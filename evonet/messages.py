@@ -17,7 +17,7 @@ def show(value: object) -> str:
     """Quotes a value: on one line, and not too long."""
     if isinstance(value, bool):
         return str(value).lower()
-    if isinstance(value, int) and abs(value) >= 10**60:
+    if isinstance(value, int) and value.bit_length() > 199:
         return "a huge number"  # str() itself refuses the very longest
     if isinstance(value, Mapping):
         return "a table"

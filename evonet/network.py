@@ -249,7 +249,8 @@ class Network:
 
         Row n belongs to the live node `schedule.node_key[n]`. Recurrent networks and CTRNNs
         remember each node's value (C = 1), Izhikevich's neurons whether they fired, their
-        potential and their recovery (C = 3). Set it to continue from there.
+        potential and their recovery (C = 3). Set it to continue from there; on the backend "cuda"
+        it may be an array on a GPU, as for x.
 
         Raises:
             OptionError: Feed-forward networks have no state to set.
@@ -271,7 +272,7 @@ class Network:
                 f"state must have shape [{wanted[0]}, {wanted[1]}, B], found {list(found.shape)}."
             )
         with self._lock:
-            self._bound.write_state(as_type(np.asarray(found), self._dtype))
+            self._bound.write_state(as_type(found, self._dtype))
 
     def _check_remembered(self, num_samples: int) -> None:
         remembered = self._bound.num_samples

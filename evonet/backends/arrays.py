@@ -53,11 +53,28 @@ def is_on_gpu(x: object) -> bool:
 
 
 def as_type(found: Any, dtype: np.dtype[Any]) -> Any:
-    """Makes a host array C-contiguous, aligned and of a type; a device converts its own."""
+    """Makes a host array C-contiguous, aligned and of a type; a device converts its own.
+
+    Raises:
+        ShapeError: A finite number is beyond the range of the type.
+    """
     if not isinstance(found, np.ndarray):
         return found
-    numbers = np.asarray(found, dtype, order="C")
+    try:
+        with np.errstate(over="raise"):
+            numbers = np.asarray(found, dtype, order="C")
+    except FloatingPointError:
+        raise ShapeError(_describe_overflow(found, dtype)) from None
     return numbers if numbers.flags.aligned else numbers.copy()
+
+
+def _describe_overflow(found: npt.NDArray[Any], dtype: np.dtype[Any]) -> str:
+    largest = np.finfo(dtype).max
+    place = np.argwhere(np.isfinite(found) & (np.abs(found) > largest))[0]
+    return (
+        f"the number {found[tuple(place)]} at {place.tolist()} is beyond the range of {dtype}, "
+        f"{largest:.3g}. Scale the numbers down, or compile with dtype='float64'."
+    )
 
 
 def read_positions(genomes: npt.ArrayLike | None, num_genomes: int) -> npt.NDArray[np.int64]:

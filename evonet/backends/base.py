@@ -69,8 +69,8 @@ class Bound(ABC):
         """Copies what the nodes remember, [C, N, B], to the host; None before the first step."""
 
     @abstractmethod
-    def write_state(self, state: npt.NDArray[Any]) -> None:
-        """Lets the next step continue from a state [C, N, B], contiguous and of the same type."""
+    def write_state(self, state: Any) -> None:
+        """Lets the next step continue from a copy of a state [C, N, B], in the form of an x."""
 
     @abstractmethod
     def loss(self, x: Any, targets: Any, loss: int) -> npt.NDArray[Any]:

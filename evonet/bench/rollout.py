@@ -78,7 +78,7 @@ def _evolved_population(size: int, generations: int) -> Population:
             "genome.conn_delete_prob": 0.2,
         }
     )
-    task = Control("cartpole", trials=0)
+    task = Control("cartpole", retests=0)
     bred = evolve(task, config, generations=generations, backend="cpu").algorithm.ask()
     steps = compile_network(bred, backend="cpu").rollout("cartpole", seed=SEED).steps[:, 0]
     return bred[np.resize(np.flatnonzero(steps == STEPS), size).tolist()]

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from evonet.cli.options import FilePath
+
 if TYPE_CHECKING:
     from evonet.bench.comparison import Findings
     from evonet.bench.limits import Limits
@@ -19,8 +21,8 @@ SUITES = ("forward", "generation", "rollout", "plugin", "scaling")
 @click.option("--quick", is_flag=True, help="Make everything small: to check that it works.")
 @click.option("--rounds", type=click.IntRange(1), help="How often each is timed. [default: 5]")
 @click.option("--threads", type=click.IntRange(0), default=0, help="CPU threads; 0 uses all.")
-@click.option("--json", type=click.Path(path_type=Path), help='Also as JSON; "-" instead of text.')
-@click.option("--html", type=click.Path(path_type=Path), help="Also as a page with plots.")
+@click.option("--json", type=FilePath(), help='Also as JSON; "-" instead of text.')
+@click.option("--html", type=FilePath(), help="Also as a page with plots.")
 def command(
     suite: str, quick: bool, rounds: int | None, threads: int, json: Path | None, html: Path | None
 ) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from evonet.cli.options import (
+    FilePath,
     generations,
     on_bad_fitness,
     profile,
@@ -20,7 +21,7 @@ from evonet.cli.options import (
 @click.argument("task_or_config", metavar="TASK_OR_FILE")
 @click.option(
     "--config",
-    type=click.Path(path_type=Path),
+    type=FilePath(),
     help="The config for a task given by name, such as one of neat-python.",
 )
 @click.option("--population", type=int, help="Genomes per generation.")
@@ -34,14 +35,14 @@ from evonet.cli.options import (
 @click.option("--episodes", type=int, help="Episodes per genome, for tasks that have them.")
 @click.option(
     "--data",
-    type=click.Path(path_type=Path),
+    type=FilePath(),
     help="The table of examples, for tasks that have one: a CSV or NPZ file.",
 )
 @click.option("--target", multiple=True, help="The column to predict; may be repeated for numbers.")
 @click.option("--test", type=float, help="The fraction of examples to hold out.")
 @click.option(
     "--out",
-    type=click.Path(path_type=Path),
+    type=FilePath(),
     help="The run's folder. [default: runs/TASK-001, -002, ...]",
 )
 @profile

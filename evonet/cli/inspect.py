@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
 
+from evonet.cli.options import FilePath
 from evonet.definitions.dynamics import KINDS
-from evonet.messages import counted
+from evonet.messages import counted, printable, show
 
 if TYPE_CHECKING:
     from evonet.definitions.dynamics import Dynamics
@@ -16,11 +19,13 @@ if TYPE_CHECKING:
     from evonet.runs.champion import Champion
 
 BEFORE: Final = "′"  # marks a value of the step before
+# Of nodes with more links, the rest are counted.
+MOST_TERMS: Final = 12
 
 
 @click.command()
-@click.argument("champion", metavar="RUN_OR_CHAMPION", type=click.Path(path_type=Path))
-@click.option("--svg", type=click.Path(path_type=Path), help="Also draw it to this SVG file.")
+@click.argument("champion", metavar="RUN_OR_CHAMPION", type=FilePath())
+@click.option("--svg", type=FilePath(), help="Also draw it to this SVG file.")
 def command(champion: Path, svg: Path | None) -> None:
     """Draw the champion of a run, or of a champion file, and analyse its schedule.
 
@@ -58,15 +63,18 @@ def command(champion: Path, svg: Path | None) -> None:
 
 
 def _describe(champion: Champion) -> None:
+    task = champion.metadata.get("task")
     known = [
-        ("task", champion.metadata.get("task")),
+        ("task", None if task is None else show(task).strip('"')),
         ("fitness", None if champion.fitness is None else f"{champion.fitness:g}"),
+        ("tested", None if champion.tested is None else str(champion.tested)),
         ("generation", champion.generation),
         ("seed", champion.seed),
     ]
-    click.echo(", ".join(f"{name} {value}" for name, value in known if value is not None))
+    shown = (f"{name} {value}" for name, value in known if value is not None)
+    click.echo(printable(", ".join(shown)))
     genome = champion.population[0]
-    enabled = sum(link.enabled for link in genome.connections)
+    enabled = int(champion.population.enabled.sum())
     click.echo(
         f"{counted(genome.num_inputs, 'input')}, {counted(genome.num_outputs, 'output')}, "
         f"{counted(genome.num_nodes - genome.num_outputs, 'hidden node')}, "
@@ -88,19 +96,23 @@ def _in_words(dynamics: Dynamics) -> str:
     return ", ".join(words)
 
 
-def _list_nodes(layout: Layout, names: dict[int, str]) -> None:
+def _list_nodes(layout: Layout, names: Mapping[int, str]) -> None:
     """Prints what every node computes, level by level."""
     label = [names.get(spot.key, f"node {spot.key}") for spot in layout.spots]
+    lines, links = [], defaultdict(list)
+    for link in layout.links:
+        links[link.target].append(link)
     for position, spot in enumerate(layout.spots):
         if spot.level == 0:
             continue
         terms = [
             f"{link.weight:+.3g} {label[link.source]}{BEFORE if link.later else ''}"
-            for link in layout.links
-            if link.target == position
+            for link in links[position][:MOST_TERMS]
         ]
-        shown = "  ".join(terms[:12]) + (f"  and {len(terms) - 12} more" if terms[12:] else "")
-        click.echo(f"level {spot.level}  {label[position]} = {spot.formula}  {shown}")
+        more = len(links[position]) - len(terms)
+        shown = "  ".join(terms) + (f"  and {more} more" if more else "")
+        lines.append(f"level {spot.level}  {label[position]} = {spot.formula}  {shown}")
+    click.echo("\n".join(lines))
 
 
 def _list_functions(champion: Champion) -> None:
@@ -116,10 +128,12 @@ def _list_functions(champion: Champion) -> None:
             click.echo(f"{name}(x) = {text}")
 
 
-def _analyse(champion: Champion, names: dict[int, str]) -> None:
+def _analyse(champion: Champion, names: Mapping[int, str]) -> None:
+    from evonet.genes.selection import drop_idle_inputs
     from evonet.schedule import build_schedule
 
-    analysis = build_schedule(champion.population, champion.dynamics).analyze()
+    population, _ = drop_idle_inputs(champion.population)
+    analysis = build_schedule(population, champion.dynamics).analyze()
     work, span = int(analysis.work[0]), int(analysis.span[0])
     widths = " ".join(str(width) for width in analysis.level_width.tolist())
     path = " → ".join(names.get(key, f"node {key}") for key in analysis.critical_path(0))

@@ -6,11 +6,13 @@ from pathlib import Path
 
 import click
 
+from evonet.cli.options import FilePath
+
 
 @click.command()
-@click.argument("name")
+@click.argument("name", type=FilePath())
 @click.option("--task", default="cartpole", show_default=True, help="What to evolve on.")
-def command(name: str, task: str) -> None:
+def command(name: Path, task: str) -> None:
     """Write NAME.toml: every setting with its meaning and its default.
 
     Defaults are commented out, so that the file sets only what differs: for a task that evonet
@@ -20,7 +22,7 @@ def command(name: str, task: str) -> None:
     from evonet.errors import RunFolderError
     from evonet.tasks.registry import find_task
 
-    path = Path(name if name.endswith(".toml") else f"{name}.toml")
+    path = name if name.suffix == ".toml" else Path(f"{name}.toml")
     text = write_template(path, find_task(task))
     try:
         with open(path, "x", encoding="utf-8") as file:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import click
@@ -10,6 +11,20 @@ import click
 from evonet.definitions.backends import BACKEND_NAMES
 
 Decorated = Callable[..., Any]
+
+
+class FilePath(click.Path):
+    """The path of a file or folder; an empty one would mean the folder one is in."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Refuses what no file can be called."""
+        if not str(value).strip() or "\0" in str(value):
+            self.fail("the path is empty. Expected a file or a folder.", param, ctx)
+        return super().convert(value, param, ctx)
+
 
 generations = click.option(
     "--generations", type=int, help="The maximum number of generations in total."

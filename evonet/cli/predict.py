@@ -9,13 +9,15 @@ from pathlib import Path
 
 import click
 
+from evonet.cli.options import FilePath
+
 
 @click.command()
-@click.argument("run", metavar="RUN_OR_CHAMPION", type=click.Path(path_type=Path))
-@click.argument("data", type=click.Path(path_type=Path))
+@click.argument("run", metavar="RUN_OR_CHAMPION", type=FilePath())
+@click.argument("data", type=FilePath())
 @click.option(
     "--out",
-    type=click.Path(path_type=Path),
+    type=FilePath(),
     help="The CSV file to write. [default: the standard output]",
 )
 def command(run: Path, data: Path, out: Path | None) -> None:

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import click
 
+from evonet.cli.options import FilePath
+
 
 @click.command()
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("run", type=FilePath())
 def command(run: Path) -> None:
     """Write report.html for the run in the folder RUN.
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from evonet.cli.options import (
+    FilePath,
     generations,
     on_bad_fitness,
     profile,
@@ -17,7 +18,7 @@ from evonet.cli.options import (
 
 
 @click.command()
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("run", type=FilePath())
 @generations
 @where_to_run
 @on_bad_fitness

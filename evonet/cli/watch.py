@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import shlex
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ import click
 
 from evonet.cli.app import Exit, describe
 from evonet.cli.interrupts import Interrupts
+from evonet.cli.streams import complain
 from evonet.errors import EvonetError, RunFolderError
 from evonet.evolution.callbacks import Progress
 from evonet.evolution.hooks import Callback, Result, Run
@@ -108,11 +110,18 @@ class Watch:
         """Writes the page; a run is not spoilt by a page that cannot be written."""
         from evonet.report import write_report
 
+        shown = not self._quiet and sys.stderr.isatty()
+        if shown:
+            click.echo("  writing the report ...\r", nl=False, err=True)
         try:
             write_report(self._home)
+        except KeyboardInterrupt:
+            again = f"evonet report {shlex.quote(str(self._home.path))}"
+            click.echo(f"evonet: no report was written: interrupted. Later: {again}", err=True)
+            return False
         except (EvonetError, OSError) as error:
             reason = describe(error) if isinstance(error, OSError) else str(error)
-            click.echo(f"evonet: warning: no report was written: {reason}", err=True)
+            complain(f"evonet: warning: no report was written: {reason}")
             return False
         return True
 
@@ -136,8 +145,9 @@ class Watch:
             verdict = "done" if threshold is None else "not solved"
             line = f"{verdict} after {counted(result.generation + 1, 'generation')}"
         goal = "" if threshold is None else f" (threshold {threshold:g})"
+        tested = "" if best.tested is None else f"{best.tested}, "
         click.echo(
-            f"{line}: best fitness {best.fitness:g}{goal}, "
+            f"{line}: best fitness {best.fitness:g}{goal}, {tested}"
             f"{counted(result.evaluations, 'evaluation')}, {result.seconds:.1f} s"
         )
         if result.algorithm.stalled and not result.solved:

@@ -46,13 +46,12 @@ def registered(draft: Draft) -> Iterator[None]:
 
     Functions with faults are noted in the draft; all others get their canonical spelling.
     """
-    with undone_on_error() as new:
+    with undone_on_error():
         for title, texts in draft.functions.items():
             for word, text in list(texts.items()):
                 key = f"functions.{title}.{name(word)}"
                 try:
-                    if OWN[title].register(word, text, key):
-                        new.append((OWN[title], word))
+                    OWN[title].register(word, text, key)
                     texts[word] = OWN[title].formula(word)
                 except (ExpressionError, OptionError) as error:
                     draft.blame(key, _in_one_line(error, key, text))

@@ -18,11 +18,15 @@ from evonet.config.rules import TRUE, RefusedError
 from evonet.config.schema import Setting
 from evonet.messages import name, show
 
+# Longer files are not neat-python's.
+MOST_LINES: Final = 5_000
 # After this many lines that configparser refuses, a file is something else.
 MOST_ROUNDS: Final = 20
 
 _HEADER = re.compile(r"\[(.+)\]")
-_KEY = re.compile(r"([^\s:=#;][^:=]*?)\s*[:=]")
+_KEY = re.compile(r"([^\s:=#;][^:=]*)[:=]")
+# configparser compares each part of a long gap with each other.
+_GAP = re.compile(r"(?<=\S)\s{9,}(?=\S)")
 
 
 def draft_ini(text: str, known: Mapping[str, Setting]) -> Draft:
@@ -33,7 +37,11 @@ def draft_ini(text: str, known: Mapping[str, Setting]) -> Draft:
         spelling={setting: str(place) for setting, place in places.items()},
         lines=_number_lines(lines),
     )
-    parser = _parse(lines, draft)
+    parser = None
+    if len(lines) > MOST_LINES:
+        draft.blame("", f"The file has more than {MOST_LINES:,} lines. That is no config.")
+    else:
+        parser = _parse([_GAP.sub(" ", line) for line in lines], draft)
     if parser is None:
         draft.unreadable.update(known)
         return draft
@@ -62,7 +70,7 @@ def _number_lines(lines: list[str]) -> dict[str, int]:
             section = header[1]
             numbers.setdefault(f"[{name(section)}]", number)
         elif entry:
-            numbers.setdefault(_label(section, entry[1].lower()), number)
+            numbers.setdefault(_label(section, entry[1].rstrip().lower()), number)
     return numbers
 
 

@@ -11,6 +11,8 @@ from evonet.messages import name, show
 
 # Tables and lists within each other; deeper nesting could exhaust the stack.
 MOST_LEVELS: Final = 16
+# Longer numbers cannot be written again: Python prints at most 4,300 digits.
+MOST_BITS: Final = 4096
 
 
 class FrozenTable(Mapping[str, object]):
@@ -59,7 +61,9 @@ def freeze(value: object, key: str, faults: list[ConfigFault], level: int = 0) -
     elif isinstance(value, bool):
         return value
     elif isinstance(value, int):
-        return int(value)  # NumPy's numbers and enums are written differently
+        if value.bit_length() <= MOST_BITS:
+            return int(value)  # NumPy's numbers and enums are written differently
+        problem = f"= {show(value)} is too long. Allowed: {MOST_BITS} bits"
     elif isinstance(value, float):
         if math.isfinite(value):
             return float(value)

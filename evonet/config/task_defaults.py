@@ -28,6 +28,7 @@ ANY_NUMBER: Final[Mapping[str, object]] = {
 TASK_DEFAULTS: Final[dict[str, Mapping[str, object]]] = {
     "regression": ANY_NUMBER,
     **{control.name: BOTH_SIDES for control in CONTROLS if control.num_outputs == 1},
+    "gym:": BOTH_SIDES,  # all names that start so
 }
 
 
@@ -39,7 +40,10 @@ def task_defaults(
     A setting that can conflict with one that was given has its general default instead, so that a
     file with other functions has no fault about a function that it does not name.
     """
-    own = TASK_DEFAULTS.get(task, {}) if isinstance(task, str) else {}
+    own: Mapping[str, object] = {}
+    if isinstance(task, str):
+        prefix, colon, _ = task.partition(":")
+        own = TASK_DEFAULTS.get(task) or TASK_DEFAULTS.get(prefix + colon, {})
     taken = set(given)
     for key, other, *_ in conflicts:
         if key in given or other in given:

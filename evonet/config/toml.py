@@ -15,8 +15,9 @@ from evonet.messages import name, printable
 MOST_SYNTAX_FAULTS: Final = 20
 # How many lines may have begun a broken statement.
 MOST_BEGINNINGS: Final = 40
+# Characters that are read in search of faults, again and again; of long files not all are found.
+MOST_WORK: Final = 1 << 21
 
-_HEADER = re.compile(r"\s*\[\[?\s*([^\[\]]+?)\s*\]")
 _PIECE = r"""(?:[\w-]+|"[^"\n]{0,99}"|'[^'\n]{0,99}')"""
 _KEY = re.compile(rf"\s*({_PIECE}(?:\s*\.\s*{_PIECE})*)\s*=")
 # tomllib takes minutes over keys of thousands of pieces.
@@ -41,6 +42,7 @@ def parse(text: str) -> Document:
     """Reads TOML, and continues after a faulty line where the rest does not depend on it."""
     lines = text.replace("\r\n", "\n").split("\n")
     faults: list[ConfigFault] = []
+    work = _Work()
     endless = _ENDLESS_KEY.search(text)
     if endless:
         line = text.count("\n", 0, endless.start()) + 1
@@ -49,11 +51,12 @@ def parse(text: str) -> Document:
     while True:
         keys = _line_keys(lines)
         try:
-            tables = tomllib.loads("\n".join(lines))
+            tables = work.parse("\n".join(lines))
         except (ValueError, RecursionError) as error:
-            at = _faulty_line(lines, error)
+            at = _faulty_line(lines, error, work)
             faults.append(_syntax_fault(lines[at], keys[at], error, at + 1))
-            if not _ONE_LINE.match(lines[at]) or len(faults) == MOST_SYNTAX_FAULTS:
+            enough = len(faults) == MOST_SYNTAX_FAULTS or work.is_done
+            if enough or not _ONE_LINE.match(lines[at]):
                 return Document(None, faults, {})
             lines[at] = ""
         else:
@@ -68,9 +71,9 @@ def _line_keys(lines: Sequence[str]) -> list[str]:
     found: list[str] = []
     table = ""
     for line in lines:
-        header, entry = _HEADER.match(line), _KEY.match(line)
+        header, entry = _header(line), _KEY.match(line)
         if header:
-            table = _plain(header[1]) + "."
+            table = _plain(header) + "."
         found.append(table + _plain(entry[1]) if entry and not header else "")
     return found
 
@@ -78,8 +81,8 @@ def _line_keys(lines: Sequence[str]) -> list[str]:
 def _line_numbers(lines: Sequence[str], keys: Sequence[str]) -> dict[str, int]:
     numbers: dict[str, int] = {}
     for number, (line, key) in enumerate(zip(lines, keys, strict=True), 1):
-        header = _HEADER.match(line)
-        numbers.setdefault(_plain(header[1]) if header else key, number)
+        header = _header(line)
+        numbers.setdefault(_plain(header) if header else key, number)
     numbers.pop("", None)
     return numbers
 
@@ -93,7 +96,39 @@ def write(tables: Mapping[str, Mapping[str, object]]) -> str:
     return "\n".join(parts)
 
 
-def _faulty_line(lines: list[str], error: Exception) -> int:
+def _header(line: str) -> str:
+    """Returns what stands between the brackets that a line starts with, or "".
+
+    Not by a regular expression: of many spaces, each part could be the end of the name.
+    """
+    text = line.lstrip()
+    name, end, _ = text[1:].removeprefix("[").partition("]")
+    return name.strip() if text.startswith("[") and end and "[" not in name else ""
+
+
+class _Work:
+    """Parses again and again, and counts the characters."""
+
+    def __init__(self) -> None:
+        self._left = MOST_WORK
+
+    @property
+    def is_done(self) -> bool:
+        return self._left < 0
+
+    def parse(self, text: str) -> dict[str, Any]:
+        self._left -= len(text) + 1
+        return tomllib.loads(text)
+
+    def failure(self, text: str) -> Exception | None:
+        try:
+            self.parse(text)
+        except (ValueError, RecursionError) as error:
+            return error
+        return None
+
+
+def _faulty_line(lines: list[str], error: Exception, work: _Work) -> int:
     """Finds the line that begins the statement that an error is about.
 
     tomllib reports where it gave up: for a string or list without end, far below. Everything
@@ -102,24 +137,14 @@ def _faulty_line(lines: list[str], error: Exception) -> int:
     """
     position = _POSITION.search(str(error))
     if position is None:  # not tomllib's own: a huge number, or nesting without end
-        alone = (i for i, line in enumerate(lines) if isinstance(_failure(line), type(error)))
+        alone = (i for i, line in enumerate(lines) if isinstance(work.failure(line), type(error)))
         return next(alone, 0)
     last = int(position[1] or len(lines)) - 1
-    above = (i for i in range(last - 1, -1, -1) if _failure(lines[i]))
+    above = (i for i in range(last - 1, -1, -1) if work.is_done or work.failure(lines[i]))
     for at in itertools.islice(itertools.chain([last], above), MOST_BEGINNINGS):
-        if _failure("\n".join(lines[:at])) is None:
+        if work.is_done or work.failure("\n".join(lines[:at])) is None:
             return at
     return last
-
-
-def _failure(text: str) -> Exception | None:
-    try:
-        tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        return error
-    except (ValueError, RecursionError) as error:
-        return error
-    return None
 
 
 def _syntax_fault(line: str, key: str, error: Exception, number: int) -> ConfigFault:
@@ -128,9 +153,9 @@ def _syntax_fault(line: str, key: str, error: Exception, number: int) -> ConfigF
         reason = "Too many brackets within each other"
     elif not isinstance(error, tomllib.TOMLDecodeError):
         reason = "A number is too long"
-    header = _HEADER.match(line)
+    header = _header(line)
     if header and reason.startswith("Cannot declare"):
-        key = _plain(header[1])
+        key = _plain(header)
         return ConfigFault(key, f"[{key}] appears twice.", number)
     if key and reason == "Cannot overwrite a value":
         return ConfigFault(key, f"{key} appears twice.", number)

@@ -16,7 +16,7 @@ import numpy as np
 
 import evonet
 from evonet.backends.cuda import compiler, discovery
-from evonet.backends.cuda.device import cuda_versions, cupy_version, nvrtc_version
+from evonet.backends.cuda.device import Device, cuda_versions, cupy_version, nvrtc_version
 from evonet.doctor.findings import Finding
 from evonet.errors import BackendError, CompileError, DeviceError, OptionError
 from evonet.messages import counted
@@ -95,22 +95,28 @@ def _look_at_cupy(driver: int) -> Iterator[Finding]:
     yield _look_at_nvrtc(driver)
     yield _look_at_cache()
     try:
-        devices = discovery.list_devices()
+        count = discovery.count_gpus()
     except DeviceError as error:
         yield Finding("GPU", "absent" if driver == 0 else "fault", str(error))
         return
-    for device in devices:
+    for index in range(count):
+        yield _look_at_gpu(index)
+
+
+def _look_at_gpu(index: int) -> Finding:
+    text = ""
+    try:
+        device = Device(index, compiler.cubin)
         limits = device.limits
         text = (
             f"{device.name}, {limits.arch}, {limits.num_sms} multiprocessors, "
             f"{device.memory / 2**30:.1f} GiB"
         )
-        try:
-            discovery.try_device(device)
-            free = f"{device.free_memory() / 2**30:.1f} GiB free"
-            yield Finding(f"GPU {device.index}", "ok", f"{text}, {free}; runs our kernels")
-        except DeviceError as error:
-            yield Finding(f"GPU {device.index}", "fault", f"{text}\n{error}")
+        discovery.try_device(device)
+        free = f"{device.free_memory() / 2**30:.1f} GiB free"
+        return Finding(f"GPU {index}", "ok", f"{text}, {free}; runs our kernels")
+    except DeviceError as error:
+        return Finding(f"GPU {index}", "fault", f"{text}\n{error}".lstrip())
 
 
 def _look_at_nvrtc(driver: int) -> Finding:

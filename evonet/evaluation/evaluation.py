@@ -47,6 +47,9 @@ class Evaluation:
             whether the fittest genome of a generation is better than the best one so far.
         population: [P] genomes whose genes learning has changed; None where none were.
         info: Anything else that a task reports, for callbacks.
+        gathered: [P, ...] arrays by name, from which the task updates its state once all genomes
+            are scored; see `Task.merge`.
+        task_state: The state of the task by which the genomes were scored, if it has one.
     """
 
     fitness: npt.NDArray[Any]
@@ -55,6 +58,8 @@ class Evaluation:
     validation: npt.NDArray[Any] | None = None
     population: Population | None = None
     info: Mapping[str, object] = field(default_factory=dict)
+    gathered: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
+    task_state: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, found: object) -> Evaluation:
@@ -88,6 +93,8 @@ class Evaluation:
             _column("validation", self.validation, size),
             self.population,
             self.info,
+            self.gathered,
+            self.task_state,
         )
 
 

@@ -153,12 +153,18 @@ class Algorithm(ABC):
 
     @property
     def solved(self) -> bool:
-        """Whether the last fitness told reached the config's threshold."""
+        """Whether the last fitness told reached the config's threshold.
+
+        A champion that was tested has to pass its test; see `Retest.solves`.
+        """
         limit, fitness = self.config.neat.fitness_threshold, self.state.fitness
         if limit is None or fitness is None or self.config.neat.no_fitness_termination:
             return False
         if self.config.neat.fitness_criterion == "mean":
             return self.sign * mean(fitness) >= self.sign * limit
+        best = self.state.best
+        if best is not None and best.tested is not None:
+            return best.tested.solves(limit, self.sign)
         return float((self.sign * fitness).max()) >= self.sign * limit
 
     @property
@@ -178,11 +184,13 @@ class Algorithm(ABC):
                 self.state = self.next_state(self.state, self.sign * self.state.fitness)
             return self.state.population
 
-    def tell(self, evaluation: Evaluation | npt.ArrayLike) -> None:
+    def tell(self, evaluation: Evaluation | npt.ArrayLike, best: Best | None = None) -> None:
         """Takes the scores of the generation that `ask` gave.
 
         Args:
             evaluation: [P] one fitness per genome, or an `Evaluation`.
+            best: The best genome so far, where tests have decided which one that is; None for the
+                one with the best fitness.
 
         Raises:
             FitnessError: An array has another shape, or a genome's fitness is not a finite number,
@@ -198,17 +206,21 @@ class Algorithm(ABC):
         scores = Evaluation.of(evaluation).checked(len(state.population))
         fitness = check_fitness(scores.fitness, state.ids, self.sign, self.on_bad_fitness)
         population = state.population if scores.population is None else scores.population
-        best, top = state.best, int(np.argmax(self.sign * fitness))
+        before, top = state.best, int(np.argmax(self.sign * fitness))
         validation = None if scores.validation is None else float(scores.validation[top])
         if validation is not None and not math.isfinite(validation):
             validation = -self.sign * LARGEST  # checkpoints hold finite numbers
-        if best is None or self._is_better(float(fitness[top]), validation, best):
+        if best is None and before is not None:
+            better = self._is_better(float(fitness[top]), validation, before)
+            best = None if better else before
+        if best is None:
             best = Best(
                 genome=population[[top]],
                 fitness=float(fitness[top]),
                 generation=state.generation,
                 id=int(state.ids[top]),
                 validation=validation,
+                task_state=scores.task_state,
             )
         told = replace(
             state, population=population, fitness=fitness, best=best, validation=validation

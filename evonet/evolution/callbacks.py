@@ -186,7 +186,9 @@ class Progress(Callback):
 
         summary = f"{record.summary}, " if record.summary else ""
         rate = tqdm.format_sizeof(record.evaluations_per_second)
-        state = f"best {record.best_so_far:.5g}, mean {record.mean:.4g}, {summary}{rate} evals/s"
+        spread = "" if record.tested is None else f" ± {record.tested.half_width:.2g}"
+        best = f"best {record.best_so_far:.5g}{spread}"
+        state = f"{best}, mean {record.mean:.4g}, {summary}{rate} evals/s"
         if self._bar is not None:
             self._bar.set_postfix_str(state, refresh=False)
             self._bar.update()

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evonet.evolution.algorithm import Algorithm
+from evonet.evolution.state import Retest
 from evonet.numerics.exact_sum import exact_sum
 
 
@@ -63,6 +64,8 @@ class GenerationRecord:
             "threshold", and "validation" where the fittest genome was scored on a validation part.
         summary: A few words about them for a progress bar, or "".
         seconds: How long the phases took.
+        tested: How the best genome of the run did in fresh episodes; None for tasks without
+            chance.
     """
 
     generation: int
@@ -83,6 +86,7 @@ class GenerationRecord:
     details: Mapping[str, Any]
     summary: str
     seconds: Seconds
+    tested: Retest | None = None
 
     @property
     def species(self) -> Sequence[Any]:
@@ -105,6 +109,8 @@ class GenerationRecord:
         fields: dict[str, Any] = dataclasses.asdict(self)
         details: dict[str, Any] = fields.pop("details")
         del fields["summary"]
+        if self.tested is None:
+            del fields["tested"]
         return fields | details | {"evaluations_per_second": self.evaluations_per_second}
 
 
@@ -149,6 +155,7 @@ def describe_generation(
         details=details,
         summary=description.summary,
         seconds=seconds,
+        tested=state.best.tested,
     )
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,15 +13,56 @@ from evonet.genes.population import Population
 
 
 @dataclass(frozen=True)
+class Retest:
+    """How a champion did in episodes that played no part in choosing it.
+
+    Attributes:
+        episodes: How many there were; their mean return is the champion's fitness.
+        low: Lower end of the interval that holds the true mean return in 99 of 100 cases.
+        high: Upper end of that interval.
+        worst: The worst return among the episodes.
+    """
+
+    episodes: int
+    low: float
+    high: float
+    worst: float
+
+    def solves(self, threshold: float, sign: float) -> bool:
+        """Whether the champion surely reaches a fitness.
+
+        The whole interval must reach it, or else every single episode: no interval reaches the
+        highest fitness that there is.
+
+        Args:
+            threshold: The fitness.
+            sign: 1 if higher fitness is better, -1 if lower fitness is better.
+        """
+        end = min(sign * self.low, sign * self.high)
+        return max(end, sign * self.worst) >= sign * threshold
+
+    @property
+    def half_width(self) -> float:
+        """How far the ends of the interval are from its middle."""
+        return self.high / 2 - self.low / 2
+
+    def __str__(self) -> str:
+        return f"99 % interval {self.low:g} to {self.high:g} over {self.episodes} fresh episodes"
+
+
+@dataclass(frozen=True)
 class Best:
     """The best genome so far.
 
     Attributes:
         genome: A population of this one genome.
-        fitness: What it scored.
+        fitness: What it scored: in its generation, or in its test if it has one.
         generation: The generation that found it.
         id: Its number.
         validation: Its score on what selects no parents, for tasks that have such a score.
+        tested: Its test in fresh episodes; None for tasks without chance.
+        task_state: What the task knew when the genome was scored, such as statistics of
+            observations, by name.
     """
 
     genome: Population
@@ -27,6 +70,8 @@ class Best:
     generation: int
     id: int
     validation: float | None = None
+    tested: Retest | None = None
+    task_state: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
 
 
 @dataclass(kw_only=True)

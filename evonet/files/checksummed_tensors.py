@@ -14,15 +14,21 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evonet.errors import FileFormatError
 from evonet.files.atomic import open_atomic
+from evonet.files.regular import open_regular
+from evonet.messages import name as quoted
+from evonet.messages import printable, show
 
 METADATA_KEY: Final = "evonet"
+# Headers hold names and settings, no data.
+MOST_HEADER_BYTES: Final = 1 << 26
+MOST_DIMENSIONS: Final = 32
 TYPES: Final[dict[str, str]] = {
     "BOOL": "bool",
     "U8": "uint8",
@@ -88,22 +94,13 @@ def read_tensors(
         FileFormatError: The file is damaged, or holds something else.
         OSError: There is no such file, or it cannot be read.
     """
-    with open(path, "rb") as file:
-        data = file.read()
     where = os.fspath(path)
-    facts = _read_facts(data, where)
-    if facts.get("format") != format:
-        raise FileFormatError(
-            f'{where}: the format is {json.dumps(facts.get("format"))}. Expected "{format}".'
-        )
-    found = facts.get("version")
-    if type(found) is not int or found < 1:
-        raise FileFormatError(f"{where}: the version is {found!r}. Expected 1 to {version}.")
-    if found > version:
-        raise FileFormatError(
-            f"{where}: version {found} is from a newer evonet. This one reads versions up to "
-            f"{version}. Update evonet."
-        )
+    with open_regular(path) as file:
+        # The rest, which may be long, is read once the start is known to be right.
+        facts = _read_facts(file, where)
+        _check_format(facts, format, version, where)
+        file.seek(0)
+        data = file.read()
     tensors = _read_arrays(data, where)
     if facts.pop("sha256", None) != _checksum(facts, tensors):
         raise FileFormatError(
@@ -116,10 +113,26 @@ def read_tensors(
     return facts, tensors
 
 
-def _read_facts(data: bytes, where: str) -> dict[str, Any]:
+def _check_format(facts: Mapping[str, Any], format: str, version: int, where: str) -> None:
+    if facts.get("format") != format:
+        raise FileFormatError(
+            f'{where}: the format is {show(facts.get("format"))}. Expected "{format}".'
+        )
+    found = facts.get("version")
+    if type(found) is not int or found < 1:
+        raise FileFormatError(f"{where}: the version is {show(found)}. Expected 1 to {version}.")
+    if found > version:
+        raise FileFormatError(
+            f"{where}: version {show(found)} is from a newer evonet. This one reads versions up to "
+            f"{version}. Update evonet."
+        )
+
+
+def _read_facts(file: BinaryIO, where: str) -> dict[str, Any]:
     """Parses the header down to evonet's own JSON object."""
-    header = data[8 : 8 + int.from_bytes(data[:8], "little")]
-    if len(header) < 2 or not header.startswith(b"{"):
+    length = int.from_bytes(file.read(8), "little")
+    header = file.read(length) if length <= MOST_HEADER_BYTES else b""
+    if len(header) < 2 or len(header) < length or not header.startswith(b"{"):
         raise FileFormatError(f"{where}: this is not a safetensors file, or it is truncated.")
     parsed = _parse(header, where)
     metadata = parsed.get("__metadata__")
@@ -147,19 +160,32 @@ def _read_arrays(data: bytes, where: str) -> dict[str, NDArray[Any]]:
     try:
         views = deserialize(data)  # type: ignore[no-untyped-call]
     except SafetensorError as error:
-        raise FileFormatError(f"{where}: the file is damaged or truncated ({error}).") from None
+        reason = printable(str(error))
+        raise FileFormatError(f"{where}: the file is damaged or truncated ({reason}).") from None
     arrays: dict[str, NDArray[Any]] = {}
     for name, view in views:
+        if len(view["shape"]) > MOST_DIMENSIONS:
+            raise FileFormatError(
+                f"{where}: tensor {quoted(name)} has {len(view['shape'])} dimensions. Expected at "
+                f"most {MOST_DIMENSIONS}."
+            )
         if view["dtype"] not in TYPES:
             raise FileFormatError(
-                f"{where}: tensor {name} has type {view['dtype']}. Expected one of "
+                f"{where}: tensor {quoted(name)} has type {view['dtype']}. Expected one of "
                 f"{', '.join(TYPES)}."
             )
         kind = np.dtype(TYPES[view["dtype"]]).newbyteorder("<")
         flat = np.frombuffer(view["data"], kind)
         if kind == np.bool_ and flat.view(np.uint8).max(initial=0) > 1:
-            raise FileFormatError(f"{where}: tensor {name} has values other than true and false.")
-        arrays[name] = flat.astype(kind.newbyteorder("=")).reshape(view["shape"])
+            raise FileFormatError(
+                f"{where}: tensor {quoted(name)} has values other than true and false."
+            )
+        try:
+            arrays[name] = flat.astype(kind.newbyteorder("=")).reshape(view["shape"])
+        except (ValueError, OverflowError):  # an empty array, one of whose sides is endless
+            raise FileFormatError(
+                f"{where}: tensor {quoted(name)} has the shape {show(view['shape'])}."
+            ) from None
     return arrays
 
 
@@ -167,7 +193,7 @@ def _check_names(found: set[str], expected: set[str], where: str) -> None:
     for problem, names in (("is missing", expected - found), ("is unknown", found - expected)):
         if names:
             raise FileFormatError(
-                f"{where}: tensor {min(names)} {problem}. "
+                f"{where}: tensor {quoted(min(names))} {problem}. "
                 f"Expected exactly {', '.join(sorted(expected))}."
             )
 

@@ -19,7 +19,7 @@ def open_regular(path: str | os.PathLike[str], flags: int = READING) -> BinaryIO
 
     Args:
         path: The file.
-        flags: Those of `os.open`; a file that may be written to is opened for reading too.
+        flags: Those of `os.open`.
 
     Raises:
         OSError: It cannot be opened, or is no regular file.
@@ -27,7 +27,7 @@ def open_regular(path: str | os.PathLike[str], flags: int = READING) -> BinaryIO
     descriptor = os.open(path, flags, 0o666)
     try:
         check_regular(path, os.fstat(descriptor).st_mode)
-        return os.fdopen(descriptor, "r+b" if flags & os.O_RDWR else "rb")
+        return os.fdopen(descriptor, "wb" if flags & (os.O_WRONLY | os.O_RDWR) else "rb")
     except BaseException:
         os.close(descriptor)
         raise
@@ -48,7 +48,7 @@ def check_regular(path: str | os.PathLike[str], mode: int) -> None:
 
 
 def read_bytes(path: str | os.PathLike[str], most: int) -> bytes:
-    """Reads a regular file, whatever its length, if that is not too much.
+    """Reads a regular file, if it is not too long.
 
     Args:
         path: The file.
@@ -60,7 +60,7 @@ def read_bytes(path: str | os.PathLike[str], most: int) -> bytes:
     """
     with open_regular(path) as file:
         size = os.fstat(file.fileno()).st_size
-        data = b"" if size > most else file.read(most + 1)
+        data = b"" if size > most else file.read(size + 1)
     if max(size, len(data)) > most:
         where = printable(os.fspath(path))
         raise FileFormatError(f"{where}: has more than {most:,} bytes. That is too long.")

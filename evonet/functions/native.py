@@ -21,8 +21,8 @@ def define_natively(native: ModuleType) -> None:
 
 
 def _define(native: ModuleType, functions: Functions) -> None:
-    with _LOCK:
-        first, end = _defined.get(functions.kind, functions.num_builtin), len(functions)
+    with functions.used() as end, _LOCK:
+        first = _defined.get(functions.kind, functions.num_builtin)
         for i in range(first, end):
             expression = functions[i].expression
             if expression is None:

@@ -8,7 +8,7 @@ get the ids behind them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Final, TypeAlias
 
 from evonet.definitions.reader import read_list
@@ -95,28 +95,24 @@ def unregister_aggregation(name: str) -> None:
 
 
 @contextmanager
-def undone_on_error() -> Iterator[list[tuple[Functions, str]]]:
-    """Gives a list for the names that a block registers; they are removed again if it raises."""
-    new: list[tuple[Functions, str]] = []
-    try:
-        yield new
-    except BaseException:
-        for functions, name in new:
-            functions.unregister(name)
-        raise
+def undone_on_error() -> Iterator[None]:
+    """Takes back what a block registers if it raises; a refused file leaves no trace."""
+    with ExitStack() as tables:
+        for functions in OWN.values():
+            tables.enter_context(functions.undone_on_error())
+        yield
 
 
 @contextmanager
 def adopted(texts: Texts, where: str = "") -> Iterator[None]:
     """Registers a file's custom functions, and removes them again if reading the file fails."""
-    with undone_on_error() as new:
+    with undone_on_error():
         for title, functions in OWN.items():
             for name, text in texts.get(title, {}).items():
                 place = f"{where}functions.{title}.{str(name)[:40]}"
                 if not isinstance(text, str):
                     raise ExpressionError(f"{place}: Expected an expression as text.")
-                if functions.register(name, text, place):
-                    new.append((functions, name))
+                functions.register(name, text, place)
         yield
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeAlias, overload
 
@@ -44,6 +45,7 @@ class Functions(Sequence[Function]):
         self._all = list(builtin)
         self._ids = {function.name: i for i, function in enumerate(self._all)}
         self._lock = threading.RLock()
+        self._num_used = 0  # ids below this may be in use, and keep their meaning
         self.num_builtin: Final = len(self._all)
         self.ids: Final[Mapping[str, int]] = MappingProxyType(self._ids)
 
@@ -73,6 +75,29 @@ class Functions(Sequence[Function]):
                 return False
             self._ids[name] = self._give_id(Function(name, made.text, made), where)
         return True
+
+    @contextmanager
+    def undone_on_error(self) -> Iterator[None]:
+        """Takes back what a block registers if it raises: names and ids are free again.
+
+        Other threads register nothing meanwhile, so all that is new is the block's.
+        """
+        with self._lock:
+            names, length = set(self._ids), len(self._all)
+            try:
+                yield
+            except BaseException:
+                for name in self._ids.keys() - names:
+                    del self._ids[name]
+                del self._all[max(length, self._num_used) :]
+                raise
+
+    @contextmanager
+    def used(self) -> Iterator[int]:
+        """Gives the number of ids, all of which keep their meaning from now on."""
+        with self._lock:
+            self._num_used = len(self._all)
+            yield self._num_used
 
     def formula(self, name: str) -> str:
         """The formula of a name."""

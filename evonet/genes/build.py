@@ -39,9 +39,15 @@ def arrays_from_lists(genomes: Iterable[GenomeLike], dtype: RealType) -> GeneArr
             ) from None
         node_lists.append([_read_gene(Node, gene, position) for gene in nodes])
         connection_lists.append([_read_gene(Connection, gene, position) for gene in connections])
-        for node in node_lists[-1]:
-            _check_functions(node, position)
+        check_functions(node_lists[-1], position)
     _number_innovations(connection_lists)
+    return pack_genes(node_lists, connection_lists, dtype)
+
+
+def pack_genes(
+    node_lists: list[list[Node]], connection_lists: list[list[Connection]], dtype: RealType
+) -> GeneArrays:
+    """Packs genes whose fields have the right types, functions that exist, and innovations."""
     with np.errstate(over="ignore"):  # What is too large for float32 is reported as inf.
         return _pack(node_lists, connection_lists, dtype)
 
@@ -90,13 +96,15 @@ _READERS: Final[dict[str, Callable[[Any], Any]]] = {
 }
 
 
-def _check_functions(node: Node, genome: int) -> None:
-    try:
-        activation_id(node.activation)
-        aggregation_id(node.aggregation)
-    except UnknownFunctionError as error:
-        message = f"genome {genome}: node {node.key}: {error}"
-        raise UnknownFunctionError(message, genome) from None
+def check_functions(nodes: Iterable[Node], genome: int) -> None:
+    """Raises an `UnknownFunctionError` for a function that is not registered."""
+    for node in nodes:
+        try:
+            activation_id(node.activation)
+            aggregation_id(node.aggregation)
+        except UnknownFunctionError as error:
+            message = f"genome {genome}: node {node.key}: {error}"
+            raise UnknownFunctionError(message, genome) from None
 
 
 def _number_innovations(connection_lists: list[list[Connection]]) -> None:

@@ -14,7 +14,7 @@ from evonet.files.checksummed_tensors import read_tensors, write_tensors
 from evonet.functions.registry import ACTIVATION_TABLE, AGGREGATION_TABLE, adopted, is_texts
 from evonet.functions.table import Functions
 from evonet.genes.arrays import ARRAYS, MOST_PINS
-from evonet.messages import did_you_mean
+from evonet.messages import did_you_mean, show
 
 if TYPE_CHECKING:
     from evonet.genes.population import Population
@@ -76,14 +76,14 @@ def read_population(path: str | os.PathLike[str], make: Callable[..., Made]) -> 
     expected.update(setting for setting, _ in FUNCTIONS.values())
     if set(settings) - {"functions"} != expected:
         raise FileFormatError(
-            f"{where}: has the settings {', '.join(sorted(settings))}. "
+            f"{where}: has the settings {show(sorted(settings))}. "
             f"Expected {', '.join(sorted(expected))}."
         )
     counts = []
     for name in ("num_inputs", "num_outputs"):
         if type(settings[name]) is not int or not 0 <= settings[name] <= MOST_PINS:
             raise FileFormatError(
-                f"{where}: {name} is {settings[name]!r}. Expected 0 to {MOST_PINS}."
+                f"{where}: {name} is {show(settings[name])}. Expected 0 to {MOST_PINS}."
             )
         counts.append(settings[name])
     custom = settings.get("functions", {})
@@ -101,7 +101,7 @@ def read_population(path: str | os.PathLike[str], make: Callable[..., Made]) -> 
 def renumber(ids: NDArray[Any], names: Any, functions: Functions, where: str) -> NDArray[np.uint8]:
     """Turns the ids of a file, which lists names by id, into the ids of this process."""
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise FileFormatError(f"{where}s are {names!r}. Expected a list of names.")
+        raise FileFormatError(f"{where}s are {show(names)}. Expected a list of names.")
     if ids.dtype != np.uint8:
         raise FileFormatError(f"{where} has type {ids.dtype}. Expected uint8.")
     if ids.size and ids.max() >= len(names):
@@ -111,7 +111,7 @@ def renumber(ids: NDArray[Any], names: Any, functions: Functions, where: str) ->
     for i in np.unique(ids).tolist():
         if names[i] not in known:
             raise FileFormatError(
-                f'{where} "{names[i]}" is not known. {did_you_mean(names[i], known)}'
+                f"{where} {show(names[i])} is not known. {did_you_mean(names[i], known)}"
             )
         table[i] = known[names[i]]
     renumbered: NDArray[np.uint8] = table[ids]

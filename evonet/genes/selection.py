@@ -85,3 +85,19 @@ def join_genomes(populations: Sequence[Population]) -> GeneArrays:
         for name in names:
             arrays[name] = np.concatenate([getattr(p, name) for p in populations])
     return arrays
+
+
+def drop_idle_inputs(population: Population) -> tuple[Population, Int64Array]:
+    """Leaves out the inputs that no connection reads.
+
+    Declared inputs cost nothing in a file; what is left is bounded by the genes.
+
+    Returns:
+        An equal population of fewer inputs, and their keys before, [I]: input -1 - i had the key
+        keys[i].
+    """
+    source = population.source
+    keys = np.unique(source[source < 0])[::-1]
+    number = -1 - np.searchsorted(-keys, -np.minimum(source, -1))
+    arrays = {"num_inputs": len(keys), "source": np.where(source < 0, number, source)}
+    return population._with(arrays), keys

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from evonet.report.history import Floats
 from evonet.report.markup import area, data, horizontal, items, label, path, short, text
-from evonet.report.scale import Scale, room, ticks
+from evonet.report.scale import TINIEST, Scale, room, ticks
 
 HEIGHT: Final = 250
 LEFT, RIGHT, TOP, BOTTOM = 52, 14, 12, 30
@@ -65,27 +65,38 @@ class Frame:
     def height(self, values: npt.ArrayLike) -> Floats:
         """Places values along the y axis; those not above 0 lie below a logarithmic one."""
         if self.log:
-            values = np.log10(np.maximum(values, 10.0 ** (self.y.low - 1.0)))
+            values = np.log10(np.maximum(values, max(10.0 ** (self.y.low - 1.0), TINIEST)))
         return self.y(values)
 
     def axes(self) -> list[str]:
         """Draws grid lines and the numbers along both axes."""
         parts = []
-        for value in ticks(self.y.low, self.y.high, 4):
-            if self.log and value != round(value):
-                continue
-            y = self.y.at(value)
-            number = short(10.0**value if self.log else value)
+        for place, value in self._numbers():
+            y = self.y.at(place)
             parts.append(horizontal("grid", LEFT, self.width - RIGHT, y))
-            parts.append(label("tick", LEFT - 8, y + 4, number, "end"))
+            parts.append(label("tick", LEFT - 8, y + 4, short(value), "end"))
         for value in ticks(self.x.low, self.x.high, self.width // 90):
             if value != int(value):
                 continue
             first = value == self.x.low
+            if not first and self.x.at(value) < LEFT + 96:
+                continue  # the word beside the first number needs the room
             words = f"{'generation ' if first else ''}{int(value)}"
             anchor = "start" if first else "middle"
             parts.append(label("tick", self.x.at(value), HEIGHT - BOTTOM + 18, words, anchor))
         return parts
+
+    def _numbers(self) -> list[tuple[float, float]]:
+        """Returns the numbers along the y axis: their places on its scale, and values."""
+        low, high = self.y.low, self.y.high
+        if not self.log:
+            return [(value, value) for value in ticks(low, high, 4)]
+        # Over few powers of ten, 2 and 5 between them too: an axis needs two numbers to be read.
+        steps = (1, 2, 5) if high - low < 2.5 else (1,)
+        powers = range(max(-300, math.floor(low)), min(300, math.ceil(high)) + 1)
+        every = max(1, math.ceil((high - low) / 8))
+        values = [step * 10.0**power for power in powers if power % every == 0 for step in steps]
+        return [(math.log10(v), v) for v in values if low <= math.log10(v) <= high]
 
     def clipped(self, parts: Sequence[str]) -> list[str]:
         """Clips what lies beyond the axes, with a margin for the ends of lines."""
@@ -130,6 +141,7 @@ def line_chart(
         drawn = [line.values for line in lines] + [v for b in bands for v in (b.low, b.high)]
         limits = min(v.min() for v in drawn), max(v.max() for v in drawn)
     if log:
+        title += ", logarithmic"
         limits = math.log10(limits[0]), math.log10(limits[1])
     frame = Frame.around(x, *room(*limits), width, log)
     place = frame.x(x)
@@ -164,7 +176,8 @@ def _rule(frame: Frame, value: float, words: str) -> list[str]:
         return []
     return [
         horizontal("rule", LEFT, frame.width - RIGHT, y),
-        label("rule-label", LEFT + 4, y - 5, words, "start"),
+        # Below the line where it is too near to the top.
+        label("rule-label", LEFT + 4, y - 5 if y > TOP + 12 else y + 14, words, "start"),
     ]
 
 
@@ -178,12 +191,12 @@ def area_chart(
     """
     stack = np.cumsum([layer.values for layer in layers], axis=0)
     most = min(float(stack[-1].max()), 3.0 * float(np.quantile(stack[-1], 0.95)))
-    frame = Frame.around(x, 0.0, most or 1.0, width)
+    frame = Frame.around(x, 0.0, most if most > TINIEST else 1.0, width)
     place = frame.x(x)
     if len(x) == 1:  # a single generation fills the chart
         place, stack = np.array([LEFT, width - RIGHT], float), np.repeat(stack, 2, axis=1)
     parts: list[str] = []
-    labels: list[str] = []
+    spots: list[_LayerLabel] = []
     below = np.zeros(stack.shape[1])
     for layer, above in zip(layers, stack, strict=True):
         present = np.flatnonzero(above > below)
@@ -196,22 +209,46 @@ def area_chart(
                 f"<title>{text(layer.name)}</title></path>"
             )
             if not legend:
-                labels += _layer_label(frame, layer.name, place, below, above)
+                spots.append(_layer_label(frame, layer.name, place, below, above))
         below = above
+    labels = _without_overlap(spots)
     names = [(layer.name, layer.hue, "box") for layer in layers] if legend else []
     return _figure(title, frame, [*parts, *labels], names, x, layers[::-1])
 
 
-def _layer_label(frame: Frame, name: str, x: Floats, low: Floats, high: Floats) -> list[str]:
+class _LayerLabel(NamedTuple):
+    """The name of a layer, where the layer is thickest."""
+
+    thickness: float
+    x: float
+    y: float
+    name: str
+
+
+def _layer_label(frame: Frame, name: str, x: Floats, low: Floats, high: Floats) -> _LayerLabel:
     thickness = frame.y(low) - frame.y(high)
     thickness[:1] *= 0.3  # a label at the very edge would be cut
     thickness[-1:] *= 0.3
     widest = int(np.argmax(thickness))
-    if thickness[widest] < 22:
-        return []
     middle = float(frame.y((low[widest] + high[widest]) / 2))
-    at = min(max(float(x[widest]), LEFT + 14), frame.width - RIGHT - 14)
-    return [label("layer-label", at, middle + 4, name.removeprefix("species "))]
+    shown = name.removeprefix("species ")
+    half = 3.5 * len(shown) + 8
+    at = min(max(float(x[widest]), LEFT + half), frame.width - RIGHT - half)
+    return _LayerLabel(float(thickness[widest]), at, middle + 4, shown)
+
+
+def _without_overlap(spots: Sequence[_LayerLabel]) -> list[str]:
+    """Draws the labels of thick layers, the thickest first, where there is still room."""
+    kept: list[_LayerLabel] = []
+    for spot in sorted(spots, key=lambda spot: -spot.thickness):
+        room_x = [3.5 * (len(spot.name) + len(other.name)) + 4 for other in kept]
+        free = all(
+            abs(spot.x - other.x) > apart or abs(spot.y - other.y) > 14
+            for other, apart in zip(kept, room_x, strict=True)
+        )
+        if spot.thickness >= 22 and free:
+            kept.append(spot)
+    return [label("layer-label", spot.x, spot.y, spot.name) for spot in kept]
 
 
 def _figure(

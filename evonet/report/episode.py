@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
 
 from evonet.backends.reference import control as reference_control
-from evonet.definitions.controls import find_control
+from evonet.definitions.controls import CONTROL_IDS, find_control
 from evonet.definitions.dynamics import Dynamics
 from evonet.genes.population import Population
+from evonet.installation import load_native
 from evonet.network import compile as compile_network
 from evonet.network import compile_with
 from evonet.report.history import Floats
@@ -66,15 +68,16 @@ def record_episode(
     look = _watch_cells if dynamics.has_memory else _watch_nodes
     nodes = look(population, schedule, dynamics)
     spot = trace_slots(schedule).output[0]
-    state = reference_control.reset(control, seed, np.array([0]), schedule.dtype)
+    world = _world(control, schedule.dtype)
+    state = world.reset(seed)
     states, values, outputs = [state[:, 0]], list[Any](), list[Any]()
     total = schedule.dtype.type(0)
     ended = False
     while not ended and len(outputs) < min(limit, MOST_STEPS):
-        seen = reference_control.observe(control, state)
+        seen = world.observe(state)
         computed = np.concatenate([seen[:, 0], nodes(seen.T)])
         output = computed[spot]
-        state, reward, over = reference_control.step(control, state, output[:, None])
+        state, reward, over = world.step(state, np.ascontiguousarray(output[:, None]))
         states.append(state[:, 0])
         values.append(computed)
         outputs.append(output)
@@ -88,6 +91,35 @@ def record_episode(
         float(total),
         ended,
     )
+
+
+class _Native:
+    """A control task stepped by the extension, a thousand times faster than NumPy."""
+
+    def __init__(self, native: Any, control: str, dtype: np.dtype[Any]) -> None:
+        kind = native.Control32 if dtype == np.float32 else native.Control64
+        self._control = kind(CONTROL_IDS[control], native.simd_levels()[0])
+        self.observe, self.step = self._control.observe, self._control.step
+
+    def reset(self, seed: int) -> Any:
+        return self._control.reset(seed, 0, 1)
+
+
+class _Reference:
+    """The same in NumPy, with the same bits, where there is no extension."""
+
+    def __init__(self, control: str, dtype: np.dtype[Any]) -> None:
+        self._name, self._dtype = control, dtype
+        self.observe = partial(reference_control.observe, control)
+        self.step = partial(reference_control.step, control)
+
+    def reset(self, seed: int) -> Any:
+        return reference_control.reset(self._name, seed, np.array([0]), self._dtype)
+
+
+def _world(control: str, dtype: np.dtype[Any]) -> _Native | _Reference:
+    native = load_native()
+    return _Reference(control, dtype) if native is None else _Native(native, control, dtype)
 
 
 Watch = Callable[[Any], Any]  # [1, I] to the values of all nodes, [N]

@@ -16,7 +16,11 @@ from evonet.runs.champion import Champion
 from evonet.runs.improvements import Improvement
 
 # More rows than this are dropped, those with the least gain first.
-MOST_ROWS: Final = 40
+MOST_ROWS: Final = 90
+# Rows beyond this are folded away, the oldest first.
+MOST_OPEN_ROWS: Final = 30
+# A gain below this fraction of the whole gain is not worth a row.
+LEAST_GAIN: Final = 1e-4
 # More changes than this in one row are counted, not listed.
 MOST_CHANGES: Final = 6
 
@@ -80,11 +84,11 @@ def _moved(moved: Sequence[tuple[float, str]]) -> Iterator[Change]:
 def draw_family(line: Sequence[Improvement], names: Mapping[int, str], champion: Champion) -> str:
     """Lists the improvements in the order in which they were found, the champion last."""
     shown = _most_telling(line)
-    decimals = _decimals([genome.fitness for genome in line])
+    decimals = _decimals([line[i].fitness for i in shown])
     rows = []
-    for position in shown:
+    for number, position in enumerate(shown):
         after = line[position]
-        before = line[position - 1] if position > 0 else None
+        before = line[shown[number - 1]] if number > 0 else None
         rows.append(
             "<tr>"
             f"<td>{_thumbnail(after, champion)}</td>"
@@ -95,22 +99,49 @@ def draw_family(line: Sequence[Improvement], names: Mapping[int, str], champion:
         )
     left_out = len(line) - len(shown)
     note = f"<p>Left out: {counted(left_out, 'smaller improvement')}.</p>" if left_out else ""
+    folded, rows = rows[:-MOST_OPEN_ROWS], rows[-MOST_OPEN_ROWS:]
     return items(
         [
-            '<table class="family"><thead><tr><th></th><th>generation</th><th>fitness</th>'
-            "<th>gain</th><th>what was new</th></tr></thead><tbody>",
-            *rows,
-            "</tbody></table>",
+            *(_folded(folded) if folded else ()),
+            *_table(rows),
             note,
         ]
     )
 
 
+def _folded(rows: Sequence[str]) -> list[str]:
+    summary = counted(len(rows), "earlier improvement")
+    return [
+        f'<details class="earlier"><summary>{summary}</summary>',
+        *_table(rows),
+        "</details>",
+    ]
+
+
+def _table(rows: Sequence[str]) -> list[str]:
+    return [
+        '<table class="family"><thead><tr><th></th><th>generation</th><th>fitness</th>'
+        "<th>gain</th><th>what was new</th></tr></thead><tbody>",
+        *rows,
+        "</tbody></table>",
+    ]
+
+
 def _most_telling(line: Sequence[Improvement]) -> list[int]:
-    """Selects the first, the last, and those with the greatest gains in between."""
-    inner = range(1, len(line) - 1)
-    gain = {i: abs(line[i].fitness - line[i - 1].fitness) for i in inner}
-    kept = sorted(inner, key=lambda i: -gain[i])[: MOST_ROWS - 2]
+    """Selects the first, the last, and those with the greatest gains in between.
+
+    Gains that would show as zero are collected into the next row that is shown.
+    """
+    if not line:
+        return []
+    least = LEAST_GAIN * abs(line[-1].fitness - line[0].fitness)
+    gain: dict[int, float] = {}
+    before = line[0].fitness
+    for i in range(1, len(line) - 1):
+        if abs(line[i].fitness - before) > least:
+            gain[i] = abs(line[i].fitness - before)
+            before = line[i].fitness
+    kept = sorted(gain, key=lambda i: -gain[i])[: MOST_ROWS - 2]
     return sorted({0, len(line) - 1, *kept} if line else set())
 
 
@@ -118,6 +149,8 @@ def _gain(before: Improvement | None, after: Improvement, decimals: int) -> str:
     if before is None:
         return ""
     gain = after.fitness - before.fitness
+    if round(gain, decimals) == 0:
+        return f"< {10.0**-decimals:.{decimals}f}" if gain else ""
     return f"{'+' if gain > 0 else '−'}{abs(gain):,.{decimals}f}"
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import os
+import sys
 from collections import defaultdict
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,7 +14,10 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from evonet.errors import FileFormatError
+from evonet.errors import FileFormatError, check_whole
+from evonet.files.generation_lines import read_lines
+from evonet.messages import name as name_of
+from evonet.messages import show
 
 Floats = npt.NDArray[np.float64]
 
@@ -21,6 +26,14 @@ MOST_POINTS: Final = 400
 # Smaller species beyond this number are shown as one.
 MOST_SPECIES: Final = 40
 PHASES: Final = ("ask", "compile", "evaluate", "tell")
+# Numbers beyond this are drawn as if they were this, so that no sum or difference overflows.
+FARTHEST: Final = 1e300
+MOST_COUNT: Final = 2**53
+
+
+def drawable(value: float) -> float:
+    """Brings a number into the range of what charts can hold."""
+    return min(max(value, -FARTHEST), FARTHEST)
 
 
 @dataclass(frozen=True)
@@ -67,6 +80,10 @@ class History:
         means: Floats = totals / (self.ends - self._starts + 1)
         return means
 
+    def optional(self, name: str) -> Floats | None:
+        """[K] a column that only some runs have, at the last generation of each point."""
+        return self.last(name) if name in self.columns else None
+
     def extreme(self, name: str, largest: bool) -> Floats:
         """[K] the largest or smallest of a column over the generations of each point."""
         fold: Any = np.maximum if largest else np.minimum
@@ -94,28 +111,62 @@ _NUMBERS: Final = (
     *("mean_nodes", "mean_connections", "best_nodes", "best_connections"),
     *("evaluations", "evaluations_per_second"),
 )
+# What a generation may also have.
+_OPTIONAL: Final = ("validation",)
+
+
+# What a line raises that is no JSON, or the wrong one.
+LINE_FAULTS: Final = (ValueError, TypeError, KeyError, AttributeError, RecursionError)
+
+
+def _number(record: Any, name: str) -> float:
+    """Reads a finite number."""
+    value = record[name]
+    if not isinstance(value, (int, float)) or not abs(value) <= sys.float_info.max:
+        raise ValueError(f"{name} is {show(value)}")
+    return drawable(float(value))
+
+
+def _count(record: Any, name: str) -> int:
+    return check_whole(name, record[name], 0, MOST_COUNT)
 
 
 def read_history(path: str | os.PathLike[str]) -> History:
-    """Reads metrics.jsonl, except for an incomplete last line."""
+    """Reads metrics.jsonl, except for an incomplete last line.
+
+    Raises:
+        FileFormatError: A line is not what a run writes; names it.
+        OSError: There is no such file, or it cannot be read.
+    """
     rows: list[list[float]] = []
+    extra: list[list[float]] = []
     species: list[dict[int, int]] = []
-    with open(path, "rb") as file:
-        for number, line in enumerate(file, 1):
-            if not line.endswith(b"\n"):
-                break
-            try:
-                record = json.loads(line)
-                values = [float(record[name]) for name in _NUMBERS]
-                values += [float(record["seconds"][phase]) for phase in PHASES]
-                listed = record.get("species") or ()
-                sizes = {int(s["key"]): int(s["size"]) for s in listed}
-            except (ValueError, TypeError, KeyError, RecursionError) as error:
-                raise FileFormatError(
-                    f"{os.fspath(path)}: line {number} is not about a generation: {error}"
-                ) from error
-            rows.append(values)
-            species.append(sizes)
+    last = -1
+    for number, line in read_lines(path):
+        try:
+            record = json.loads(line)
+            last = check_whole("generation", record["generation"], last + 1, MOST_COUNT)
+            values = [_number(record, name) for name in _NUMBERS]
+            values += [_number(record["seconds"], phase) for phase in PHASES]
+            listed = record.get("species") or ()
+            sizes = {_count(s, "key"): _count(s, "size") for s in listed}
+        except LINE_FAULTS as error:
+            raise FileFormatError(
+                f"{os.fspath(path)}: line {number} is not about a generation: {name_of(str(error))}"
+            ) from error
+        rows.append(values)
+        extra.append([_optional(record.get(name)) for name in _OPTIONAL])
+        species.append(sizes)
     table = np.array(rows).reshape(-1, len(_NUMBERS) + len(PHASES))
     names = (*_NUMBERS, *(f"seconds.{phase}" for phase in PHASES))
-    return History({name: table[:, i] for i, name in enumerate(names)}, species)
+    columns = {name: table[:, i] for i, name in enumerate(names)}
+    more = np.array(extra).reshape(-1, len(_OPTIONAL))
+    columns |= {n: more[:, i] for i, n in enumerate(_OPTIONAL) if np.isfinite(more[:, i]).all()}
+    return History(columns, species)
+
+
+def _optional(value: object) -> float:
+    """Reads a number that may be missing."""
+    if not isinstance(value, (int, float)) or not abs(value) <= sys.float_info.max:
+        return math.nan
+    return drawable(float(value))

@@ -7,16 +7,20 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from evonet.definitions.dynamics import Dynamics
 from evonet.functions.registry import ACTIVATION_TABLE, AGGREGATION_TABLE
 from evonet.genes.population import Population
+from evonet.genes.selection import drop_idle_inputs
 from evonet.schedule import Schedule, build_schedule
 from evonet.schedule.schedule import FEEDFORWARD
 from evonet.schedule.slots import trace_slots
 
 # Passes over the columns; each moves nodes nearer to their neighbours.
 SWEEPS: Final = 8
+# Of more inputs only those are drawn that a link reads.
+MOST_IDLE_INPUTS: Final = 1_000
 # Links of larger networks are not bent around nodes.
 MOST_BENT_LINKS: Final = 150
 
@@ -59,6 +63,9 @@ def lay_out(population: Population, dynamics: Dynamics = FEEDFORWARD) -> Layout:
     Networks with memory are placed as if only links that close a cycle waited for the next step;
     otherwise all nodes would share a single column.
     """
+    inputs = -1 - np.arange(min(population.num_inputs, MOST_IDLE_INPUTS))
+    if population.num_inputs > MOST_IDLE_INPUTS:
+        population, inputs = drop_idle_inputs(population)
     schedule = drawn_schedule(population, dynamics)
     all_later = dynamics.has_memory and dynamics.propagation == "next-step"
     num_inputs = schedule.num_inputs
@@ -89,7 +96,7 @@ def lay_out(population: Population, dynamics: Dynamics = FEEDFORWARD) -> Layout:
     row = _arrange(columns, chains, count)
     return Layout(
         spots=[
-            Spot(_key(schedule, spot), spot, number, row[spot], _formula(schedule, spot))
+            Spot(_key(schedule, spot, inputs), spot, number, row[spot], _formula(schedule, spot))
             for spot, number in enumerate(level)
         ],
         links=[
@@ -121,7 +128,7 @@ def _arrange(columns: list[list[int]], chains: list[list[int]], count: int) -> l
     for sweep in range(SWEEPS):
         for column in columns[1:] if sweep % 2 == 0 else columns[:0:-1]:
             wish = {
-                spot: sum(row[n] for n in neighbours[spot]) / len(neighbours[spot])
+                spot: sum(map(row.__getitem__, neighbours[spot])) / len(neighbours[spot])
                 if neighbours[spot]
                 else row[spot]
                 for spot in column
@@ -136,9 +143,9 @@ def _space(column: list[int], row: list[float]) -> None:
         row[spot] = (place + 0.5) / len(column)
 
 
-def _key(schedule: Schedule, spot: int) -> int:
+def _key(schedule: Schedule, spot: int, inputs: npt.NDArray[np.int64]) -> int:
     if spot < schedule.num_inputs:
-        return -1 - spot
+        return int(inputs[spot])
     return int(schedule.node_key[spot - schedule.num_inputs])
 
 

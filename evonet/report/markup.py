@@ -14,7 +14,8 @@ Points = npt.NDArray[np.float64]
 
 def text(value: object) -> str:
     """Escapes a text for use between tags or in an attribute."""
-    return html.escape(str(value), quote=True)
+    shown = str(value).encode("utf-8", "replace").decode()  # a file may hold half of a character
+    return html.escape(shown, quote=True)
 
 
 def data(value: object) -> str:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import chain
+from pathlib import PurePath
 from typing import Final, NamedTuple
 
-from evonet.runs.champion_notes import read_names
+from evonet.runs.champion_notes import read_name
+from evonet.runs.folder import RunFolder
 
 
 class PinNames(NamedTuple):
@@ -37,21 +40,53 @@ PINS: Final[Mapping[str, PinNames]] = {
 }
 
 
+def title_of(task: Mapping[str, object], home: RunFolder) -> str:
+    """Names a run for people: by its data set, its environment or its task."""
+    name, data = task.get("name"), task.get("data")
+    if isinstance(data, str):
+        return PurePath(data).stem or data
+    if not isinstance(name, str):
+        return home.path.resolve().name
+    kind, _, rest = name.partition(":")
+    if kind == "gym" and rest:
+        return rest
+    return PurePath(name).name if ".py:" in name else name
+
+
+class PinLabels(Mapping[int, str]):
+    """The names of inputs -1..-I and outputs 0..O-1 by key, made when they are asked for."""
+
+    def __init__(
+        self, names: PinNames | None, num_inputs: int, num_outputs: int, notes: Mapping[str, object]
+    ) -> None:
+        self._names = names
+        self._pins = num_inputs, num_outputs
+        self._notes = notes
+
+    def __getitem__(self, key: int) -> str:
+        if not -self._pins[0] <= key < self._pins[1]:
+            raise KeyError(key)
+        noted = read_name(self._notes, key)
+        if noted or self._names is None:
+            return noted or (f"in {-1 - key}" if key < 0 else f"out {key}")
+        return self._names.inputs[-1 - key] if key < 0 else self._names.outputs[key]
+
+    def __iter__(self) -> Iterator[int]:
+        num_inputs, num_outputs = self._pins
+        return chain(range(-1, -1 - num_inputs, -1), range(num_outputs))
+
+    def __len__(self) -> int:
+        return sum(self._pins)
+
+
 def pin_names(
     task: object, num_inputs: int, num_outputs: int, notes: Mapping[str, object] | None = None
-) -> dict[int, str]:
+) -> PinLabels:
     """Names inputs -1..-I and outputs 0..O-1 by key.
 
     `notes` is the champion's metadata, which may hold names that the task provided.
     """
     names = PINS.get(task) if isinstance(task, str) else None
-    if names is None or (len(names.inputs), len(names.outputs)) != (num_inputs, num_outputs):
-        names = PinNames(
-            tuple(f"in {i}" for i in range(num_inputs)),
-            tuple(f"out {i}" for i in range(num_outputs)),
-        )
-    return {
-        **{-1 - i: name for i, name in enumerate(names.inputs)},
-        **dict(enumerate(names.outputs)),
-        **read_names(notes or {}, num_inputs, num_outputs),
-    }
+    if names and (len(names.inputs), len(names.outputs)) != (num_inputs, num_outputs):
+        names = None
+    return PinLabels(names, num_inputs, num_outputs, notes or {})

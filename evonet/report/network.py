@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
+from evonet.messages import counted
+from evonet.report.folding import fold_inputs
 from evonet.report.layout import Layout, Link, Spot
 from evonet.report.markup import items, label, text
 
 # Of larger networks the strongest links are drawn; more would be a blot, and megabytes.
 MOST_LINKS: Final = 1500
+# More names than this are not listed.
+MOST_LISTED: Final = 60
 
 
 class _Canvas(NamedTuple):
@@ -55,18 +60,32 @@ class _Canvas(NamedTuple):
 
 def draw_network(layout: Layout, names: Mapping[int, str], *, standalone: bool = False) -> str:
     """Draws a network with names and weights; a standalone SVG has its own style sheet."""
-    crowded = layout.tallest > 24
+    whole = layout
+    layout, names, unused = fold_inputs(layout, names)
+    tallest = whole.tallest
+    if layout is not whole:
+        tallest = max(Counter(spot.level for spot in layout.spots).values())
+    crowded = tallest > 16
     radius = 6.0 if crowded else 13.0
     before = _longest(names, [spot.key for spot in layout.spots if spot.key < 0])
     behind = _longest(names, [spot.key for spot in layout.spots if spot.key >= 0])
     width = max(440.0, before + behind + 110.0 * layout.depth)
-    height = max(0.5 * width, 40.0 + (25.0 if crowded else 42.0) * layout.tallest)
+    if crowded:
+        width = max(width, 620.0)
+    height = max(0.5 * width, 40.0 + (18.0 if crowded else 42.0) * tallest)
     canvas = _Canvas(before, 26.0, width - before - behind, height - 40.0, layout.depth)
     parts = _columns(canvas, height)
     parts += _links(layout, names, canvas)
     for spot in layout.spots:
         parts += _spot(spot, layout, names, canvas.at(spot.level, spot.row), radius)
-    opening = f'<svg class="network" viewBox="0 0 {width:.0f} {height:.0f}"'
+    if unused:
+        listed = ", ".join(unused[:MOST_LISTED]) + (", …" if len(unused) > MOST_LISTED else "")
+        words = f"{counted(len(unused), 'unused input')} left out"
+        parts.append(f"<g><title>{text(listed)}</title>")
+        parts.append(label("level-name", 4, height - 2, words, "start") + "</g>")
+    opening = (
+        f'<svg class="network{" tall" if crowded else ""}" viewBox="0 0 {width:.0f} {height:.0f}"'
+    )
     if standalone:
         size = f'width="{width:.0f}" height="{height:.0f}"'
         opening += f' xmlns="http://www.w3.org/2000/svg" {size}'

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -10,15 +11,16 @@ import numpy as np
 from evonet.config import Config
 from evonet.definitions.controls import CONTROL_IDS
 from evonet.errors import RunFolderError
-from evonet.files.atomic import open_atomic
+from evonet.files.atomic import open_atomic, resolve_inside
 from evonet.messages import counted
 from evonet.report.episode import MOST_STEPS, Episode, record_episode
 from evonet.report.family import draw_family
 from evonet.report.history import PHASES, History, read_history
 from evonet.report.layout import Layout, lay_out
 from evonet.report.markup import data, items, short, text, tiles
-from evonet.report.names import pin_names
+from evonet.report.names import pin_names, title_of
 from evonet.report.network import draw_network
+from evonet.report.results import draw_results
 from evonet.report.run_charts import draw_charts
 from evonet.report.scenes import HEIGHT, WIDTH, make_scene
 from evonet.runs.champion import Champion, read_champion
@@ -44,7 +46,7 @@ def write_report(home: RunFolder) -> None:
         OSError: A file cannot be read, or the page cannot be written.
     """
     page = render_report(home)
-    with open_atomic(home.report) as file:
+    with open_atomic(resolve_inside(home.report)) as file:
         file.write(page.encode())
 
 
@@ -59,6 +61,7 @@ def render_report(home: RunFolder) -> str:
     champion = read_champion(home.champion)
     line = read_improvements(home.improvements) if home.improvements.is_file() else []
     name = config.task.get("name", home.path.resolve().name)
+    title = title_of(config.task, home)
     population = champion.population
     pins = population.num_inputs, population.num_outputs
     names = pin_names(name, *pins, champion.metadata)
@@ -67,15 +70,16 @@ def render_report(home: RunFolder) -> str:
     return items(
         [
             "<!doctype html>",
-            f'<html lang="en"><head><meta charset="utf-8"><title>{text(name)} · evonet</title>',
+            f'<html lang="en"><head><meta charset="utf-8"><title>{text(title)} · evonet</title>',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             # An empty icon, so that browsers do not request one.
             '<link rel="icon" href="data:,">',
             f"<style>{_asset('page.css')}</style></head><body>",
-            _header(home, str(name), config, history, champion, layout),
+            _header(home, title, config, history, champion, layout),
             '<section class="champion">',
             _network(layout, names, champion),
             "" if episode is None else _film(episode, champion.generation),
+            draw_results(home.results),
             "</section>",
             '<section class="charts">',
             *draw_charts(config, history, line),
@@ -109,8 +113,12 @@ def _header(
     seconds = float(sum(history[f"seconds.{phase}"].sum() for phase in PHASES))
     evaluations = int(history["evaluations"][-1])
     hidden = sum(spot.key >= layout.num_outputs for spot in layout.spots)
+    found = f"in generation {champion.generation}"
+    if (tested := champion.tested) is not None:
+        ends = f"{short(tested.low)} to {short(tested.high)}"
+        found = f"99 % interval {ends}, {tested.episodes} fresh episodes, {found}"
     shown = [
-        ("best fitness", short(champion.fitness or 0.0), f"in generation {champion.generation}"),
+        ("best fitness", short(champion.fitness or 0.0), found),
         ("generations", f"{int(history['generation'][-1]) + 1:,}", f"{seconds:.2f} s of work"),
         (
             "evaluations",
@@ -134,14 +142,23 @@ def _header(
     return items(
         [
             f"<header><h1>{text(name)}{badge}</h1>",
-            f"<p>{text(home.path.resolve().name)} · {counted(config.neat.pop_size, 'genome')} · "
-            f"seed {champion.seed} · evolved by evonet</p>",
+            f"<p>{text(home.path.resolve().name)} · {_on(config, name)}"
+            f"{counted(config.neat.pop_size, 'genome')} · seed {champion.seed} · evolved by evonet"
+            "</p>",
             f"{tiles(shown)}</header>",
         ]
     )
 
 
-def _network(layout: Layout, names: dict[int, str], champion: Champion) -> str:
+def _on(config: Config, title: str) -> str:
+    """Names the task where the title is that of its data."""
+    task, file = config.task.get("name"), config.task.get("data")
+    if not isinstance(file, str) or task == title:
+        return ""
+    return f"{text(task)} of {text(Path(file).name)} · "
+
+
+def _network(layout: Layout, names: Mapping[int, str], champion: Champion) -> str:
     population = champion.population
     enabled = int(np.count_nonzero(population.enabled))
     left_out = population.num_connections - enabled
@@ -169,7 +186,10 @@ def _episode(champion: Champion, config: Config) -> Episode | None:
         return None
     seed = task_seed(champion.seed, champion.generation)
     steps = limit if isinstance(limit, int) else None
-    return record_episode(champion.population, str(name), seed, steps, champion.dynamics)
+    try:
+        return record_episode(champion.population, str(name), seed, steps, champion.dynamics)
+    except KeyboardInterrupt:  # somebody has seen enough: the rest of the page is quick
+        return None
 
 
 def _film(episode: Episode, generation: int | None) -> str:
@@ -203,7 +223,7 @@ def _film(episode: Episode, generation: int | None) -> str:
     )
 
 
-def _family(line: list[Improvement], names: dict[int, str], champion: Champion) -> str:
+def _family(line: list[Improvement], names: Mapping[int, str], champion: Champion) -> str:
     if not line:
         return ""
     return items(

@@ -9,7 +9,8 @@ import numpy as np
 
 from evonet.config import Config
 from evonet.report.charts import HUES, Band, Line, area_chart, line_chart
-from evonet.report.history import PHASES, History
+from evonet.report.history import PHASES, History, drawable
+from evonet.report.markup import short
 from evonet.runs.improvements import Improvement
 
 # Fitness that grows by more than this factor is drawn on a logarithmic axis.
@@ -24,6 +25,8 @@ def draw_charts(config: Config, history: History, line: Sequence[Improvement]) -
     x = history.generation
     speed = history.mean("evaluations_per_second")
     species = _species(history)
+    # Without species the other charts are three: the last one takes the whole row.
+    widths = [(560, "")] if species else [(1152, "in-wide"), (560, "in-narrow")]
     return [
         _fitness_chart(config, history, line, width=1152, shown="in-wide"),
         _fitness_chart(config, history, line, width=560, shown="in-narrow"),
@@ -39,11 +42,16 @@ def draw_charts(config: Config, history: History, line: Sequence[Improvement]) -
             ],
         ),
         _phases_chart(history),
-        line_chart(
-            "Evaluations per second",
-            x,
-            [Line("evaluations/s", speed, "c4")],
-            limits=(0.0, float(speed.max())),
+        *(
+            line_chart(
+                "Evaluations per second",
+                x,
+                [Line("evaluations/s", speed, "c4")],
+                limits=(0.0, float(speed.max())),
+                width=width,
+                shown=shown,
+            )
+            for width, shown in widths
         ),
     ]
 
@@ -56,12 +64,19 @@ def _fitness_chart(
     mean, std = history.mean("mean"), history.mean("std")
     low = np.maximum(mean - std, history.extreme("min", largest=False))
     high = np.minimum(mean + std, history.extreme("max", largest=True))
+    validation = history.optional("validation")
     threshold = config.neat.fitness_threshold
-    # A few very bad genomes must not squeeze the rest into a line.
+    if threshold is not None:
+        threshold = drawable(threshold)
+    # The axis is that of the best; the mean may cost a third of the height.
     log = bool(best.min() > 0 and best.max() > MUCH * best.min())
-    ends = [best.min(), best.max(), *np.quantile(mean, [0.05, 0.95]), np.quantile(low, 0.2)]
-    if log:
-        ends = [end for end in ends if end > 0.1 * best.min()]
+    ends = [float(best.min()), float(best.max())]
+    span = ends[1] - ends[0]
+    for end in np.quantile(mean, [0.1, 0.9]).tolist():
+        if ends[0] - 0.5 * span <= end <= ends[1] + 0.5 * span and (
+            not log or end > 0.1 * best.min()
+        ):
+            ends.append(end)
     if threshold is not None:
         span = max(ends) - min(ends)
         if min(ends) - span <= threshold <= max(ends) + span:
@@ -69,13 +84,22 @@ def _fitness_chart(
     return line_chart(
         "Fitness",
         history.generation,
-        [Line("mean", mean, "c2"), Line("best", best, "c1")],
-        [Band("± deviation", low, high, "c2")],
+        [
+            Line("mean", mean, "c2", dashed=True),
+            *([Line("best on validation", validation, "c3")] if validation is not None else []),
+            Line("best", best, "c1"),
+        ],
+        [Band("mean ± deviation", low, high, "c2")],
         limits=(float(min(ends)), float(max(ends))),
         log=log,
-        rule=None if threshold is None else (threshold, f"solved at {threshold:g}"),
+        rule=None if threshold is None else (threshold, f"solved at {short(threshold)}"),
         marks=[
-            (i.generation, i.fitness, f"generation {i.generation}: {i.fitness:g}") for i in line
+            (
+                i.generation,
+                drawable(i.fitness),
+                f"generation {i.generation}: {i.fitness:g}",
+            )
+            for i in line
         ],
         width=width,
         shown=shown,

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+
+# Smaller steps cannot be told apart by their numbers.
+TINIEST: Final = 1e-300
 
 
 class Scale(NamedTuple):
@@ -31,6 +34,8 @@ class Scale(NamedTuple):
 def ticks(low: float, high: float, about: int = 5) -> list[float]:
     """Returns about so many round numbers, in steps of 1, 2 or 5 times a power of ten."""
     rough = (high - low) / about
+    if not TINIEST <= rough < math.inf:
+        return []
     power = 10.0 ** math.floor(math.log10(rough))
     step = next(power * s for s in (1, 2, 5, 10) if power * s >= rough * 0.999)
     first = math.ceil(low / step - 1e-9)
@@ -41,6 +46,6 @@ def ticks(low: float, high: float, about: int = 5) -> list[float]:
 def room(low: float, high: float, share: float = 0.05) -> tuple[float, float]:
     """Widens a range a little, or an empty one by more, so that nothing touches the frame."""
     margin = share * (high - low)
-    if margin == 0 or not math.isfinite(margin):
-        margin = 0.5 * abs(low) or 0.5
+    if margin < max(TINIEST, 1e-14 * abs(low)) or not math.isfinite(margin):
+        margin = 0.5 * abs(low) if abs(low) > TINIEST else 0.5
     return low - margin, high + margin

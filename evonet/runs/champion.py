@@ -10,32 +10,38 @@ remove that line after changing a file by hand.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Final, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from evonet.config import Config
 from evonet.definitions.dynamics import Dynamics
 from evonet.errors import EvonetError, FileFormatError, OptionError
-from evonet.evolution.state import Best
+from evonet.evolution.state import Best, Retest
 from evonet.files.atomic import open_atomic
+from evonet.files.regular import read_bytes
 from evonet.functions.registry import adopted
-from evonet.genes.arrays import RealType
+from evonet.genes.arrays import real_type
+from evonet.genes.build import check_functions, pack_genes
 from evonet.genes.file import pack_functions
+from evonet.genes.genome import Connection, Node
 from evonet.genes.population import Population
 from evonet.network import Network
 from evonet.network import compile as compile_network
 from evonet.runs.champion_fields import FORMAT, VERSION, Scalar, check_fields
+from evonet.runs.champion_text import digest, digest_text, lay_out_text, write_genes
 from evonet.schedule.schedule import FEEDFORWARD
 from evonet.tasks.encoding import Encoding
 
 Document: TypeAlias = dict[str, Any]
 DYNAMICS: Final = ("kind", "propagation", "time_step", "steps")
+# About ten million links.
+MOST_BYTES: Final = 1 << 30
 HINT: Final = "If it was changed by hand on purpose, remove the line with the sha256."
 
 
@@ -53,6 +59,8 @@ class Champion:
         config_digest: Names the settings of the run, if they are known.
         metadata: Anything else that was noted, by name.
         encoding: How the rows of a table become its inputs, if it evolved on a table.
+        tested: The test in fresh episodes that its fitness is from; None for tasks without chance.
+        task_state: What `Task.state` was when it was scored, by name; often nothing.
     """
 
     population: Population
@@ -64,6 +72,8 @@ class Champion:
     config_digest: str | None = None
     metadata: Mapping[str, Scalar] = field(default_factory=dict)
     encoding: Encoding | None = None
+    tested: Retest | None = None
+    task_state: Mapping[str, npt.NDArray[np.float64]] = field(default_factory=dict)
 
     def compile(self, **options: Any) -> Network:
         """Makes the network that it was; options are those of `evonet.compile`."""
@@ -109,6 +119,7 @@ def save_champion(
     if best is not None:
         fitness = best.fitness if fitness is None else fitness
         generation = best.generation if generation is None else generation
+    tested = best.tested if best is not None and fitness == best.fitness else None
     if config is not None and seed is None:
         seed = config.run.seed
     if dynamics is None:
@@ -127,19 +138,30 @@ def save_champion(
         "config_digest": None if config is None else config.digest(),
         "metadata": dict(metadata or {}),
         "functions": pack_functions(genome)[1],
-        "nodes": [_shorten(node._asdict(), genome.dtype) for node in genome[0].nodes],
-        "connections": [_shorten(link._asdict(), genome.dtype) for link in genome[0].connections],
     }
     if encoding is not None:
         document["encoding"] = encoding.to_dict()
+    if tested is not None:
+        document["tested"] = asdict(tested)
+    if best is not None and best.task_state:
+        document["task_state"] = {
+            name: np.asarray(array, np.float64).tolist() for name, array in best.task_state.items()
+        }
     try:
-        check_fields(document)
+        check_fields({**document, "nodes": [], "connections": []})
         _encoding(document)
     except FileFormatError as error:
         raise OptionError(f"This champion could not be read again: {error}") from error
-    document["sha256"] = _digest(document)
+    genes = write_genes(genome)  # a population's genes are valid
+    document["sha256"] = digest_text(document, genes)
+    data = lay_out_text(document, genes).encode()
+    if len(data) > MOST_BYTES:
+        raise OptionError(
+            f"This champion takes {len(data):,} bytes of JSON, and {MOST_BYTES:,} are allowed. "
+            "Save it with population.save(path)."
+        )
     with open_atomic(path) as file:
-        file.write(_layout(document).encode())
+        file.write(data)
 
 
 def load_champion(path: str | os.PathLike[str]) -> Population:
@@ -166,25 +188,31 @@ def read_champion(path: str | os.PathLike[str]) -> Champion:
         FileFormatError: The file is damaged, from a newer evonet, or no champion.
         OSError: There is no such file, or it cannot be read.
     """
-    with open(path, "rb") as file:
-        data = file.read()
+    data = read_bytes(path, MOST_BYTES)
     where = os.fspath(path)
     try:
         document = _parse(data)
         checksum = document.pop("sha256", None)
         check_fields(document)
-        if checksum is not None and checksum != _digest(document):
+        if checksum is not None and checksum != digest(document):
             raise FileFormatError(f"is damaged. Its contents do not match its sha256. {HINT}")
-        genes = document["nodes"], document["connections"]
-        pins = document["num_inputs"], document["num_outputs"]
+        nodes = [Node(**gene) for gene in document["nodes"]]
+        links = [Connection(**gene) for gene in document["connections"]]
+        pins = {name: document[name] for name in ("num_inputs", "num_outputs")}
         with adopted(document["functions"]):
-            population = Population.from_genes(*pins, [genes], document["dtype"])
+            check_functions(nodes, 0)
+            arrays = pack_genes([nodes], [links], real_type(document["dtype"]))
+            population = Population(**pins, **arrays, validate=True)
             dynamics = Dynamics.of(**{name: document[name] for name in DYNAMICS})
         encoding = _encoding(document)
     except EvonetError as error:
         raise FileFormatError(f"{where}: {error}") from error
     names = ("fitness", "generation", "id", "seed", "config_digest", "metadata")
     known = {name: document[name] for name in names}
+    if "tested" in document:
+        known["tested"] = Retest(**document["tested"])
+    state = document.get("task_state", {})
+    known["task_state"] = {name: np.array(row, np.float64) for name, row in state.items()}
     return Champion(population, dynamics, **known, encoding=encoding)
 
 
@@ -198,18 +226,6 @@ def _encoding(document: Document) -> Encoding | None:
                 f"encoding has {len(names)} {pins}, and the genome {document[f'num_{pins}']}."
             )
     return encoding
-
-
-def _shorten(gene: Document, dtype: RealType) -> Document:
-    """Writes float32 genes with as few digits as they need, 0.1 and not 0.10000000149011612."""
-    return {name: _short(v, dtype) if type(v) is float else v for name, v in gene.items()}
-
-
-def _short(value: float, dtype: RealType) -> float:
-    if dtype == np.float64:
-        return value
-    short = float(str(np.float32(value)))
-    return short if np.float32(short) == np.float32(value) else value
 
 
 def _parse(data: bytes) -> Document:
@@ -234,21 +250,3 @@ def _distinct(pairs: list[tuple[str, Any]]) -> Document:
 
 def _no_constant(name: str) -> None:
     raise ValueError(f"{name} is not a number")
-
-
-def _digest(document: Document) -> str:
-    text = json.dumps(document, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _layout(document: Document) -> str:
-    """Puts every entry on a line of its own, and every gene too."""
-    lines = []
-    for name, value in sorted(document.items()):
-        if isinstance(value, list) and value:
-            genes = ",\n".join(f"  {json.dumps(gene, sort_keys=True)}" for gene in value)
-            text = f"[\n{genes}\n ]"
-        else:
-            text = json.dumps(value, sort_keys=True)
-        lines.append(f" {json.dumps(name)}: {text}")
-    return "{\n" + ",\n".join(lines) + "\n}\n"

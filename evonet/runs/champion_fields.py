@@ -38,11 +38,23 @@ def check_fields(document: Mapping[str, Any]) -> None:
         )
     optional = {name: rule for name, rule in OPTIONAL.items() if name in document}
     _check_table(document, FIELDS | optional, "")
+    if "tested" in document:
+        _check_table(document["tested"], TESTED, "tested.")
     for name, rules in (("nodes", NODE), ("connections", CONNECTION)):
+        if _all_fit(document[name], rules):
+            continue
         for i, gene in enumerate(document[name]):
             if not isinstance(gene, dict):
                 raise FileFormatError(f"{name}[{i}] is {show(gene)}. Expected an object.")
             _check_table(gene, rules, f"{name}[{i}].")
+
+
+def _all_fit(genes: list[Any], rules: Mapping[str, Rule]) -> bool:
+    """Whether `_check_table` would accept all genes, column by column and so in half the time."""
+    names = rules.keys()
+    if not all(type(gene) is dict and gene.keys() == names for gene in genes):
+        return False
+    return all(all(map(fits, [gene[name] for gene in genes])) for name, (fits, _) in rules.items())
 
 
 def _check_table(table: Mapping[str, Any], rules: Mapping[str, Rule], prefix: str) -> None:
@@ -83,6 +95,12 @@ def _is_metadata(value: Any) -> bool:
     return all(isinstance(name, str) and _is_scalar(item) for name, item in value.items())
 
 
+def _is_arrays(value: Any) -> bool:
+    if not isinstance(value, dict):
+        return False
+    return all(isinstance(item, list) and all(map(_is_real, item)) for item in value.values())
+
+
 def _is_scalar(value: Any) -> bool:
     return value is None or isinstance(value, (str, bool)) or _is_real(value)
 
@@ -115,6 +133,14 @@ FIELDS: Final[dict[str, Rule]] = {
 # What only some champions have.
 OPTIONAL: Final[dict[str, Rule]] = {
     "encoding": (lambda value: isinstance(value, dict), "an object"),
+    "tested": (lambda value: isinstance(value, dict), "an object"),
+    "task_state": (lambda value: _is_arrays(value), "an object of lists of finite numbers"),
+}
+TESTED: Final[dict[str, Rule]] = {
+    "episodes": _whole(2, 2**31 - 1),
+    "low": REAL,
+    "high": REAL,
+    "worst": REAL,
 }
 NODE: Final[dict[str, Rule]] = {
     "key": KEY,

@@ -57,21 +57,15 @@ def score_held_out(task: Task, genome: Population, dynamics: Dynamics) -> dict[s
     return {name: float(score[0]) for name, score in scores.items()}
 
 
-def read_names(notes: Mapping[str, object], num_inputs: int, num_outputs: int) -> dict[int, str]:
-    """The names of inputs -1..-I and outputs 0..O-1 by key, those that were noted.
+def read_name(notes: Mapping[str, object], key: int) -> str:
+    """The name of input -1 - i or output i by its key; "" if none was noted.
 
     Args:
         notes: A champion's metadata, which may come from anywhere.
-        num_inputs: I.
-        num_outputs: O.
+        key: Negative for an input.
     """
-    found = {-1 - i: notes.get(f"input {i}") for i in range(num_inputs)}
-    found |= {i: notes.get(f"output {i}") for i in range(num_outputs)}
-    return {
-        key: printable(name)[:MOST_CHARACTERS]
-        for key, name in found.items()
-        if isinstance(name, str) and name
-    }
+    found = notes.get(f"input {-1 - key}" if key < 0 else f"output {key}")
+    return printable(found)[:MOST_CHARACTERS] if isinstance(found, str) else ""
 
 
 def read_held_out_scores(notes: Mapping[str, object]) -> dict[str, float]:

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Final
 
 from evonet.errors import RunFolderError
+from evonet.files.atomic import remove_leftovers, resolve_inside
+from evonet.files.regular import open_regular
 
 # A folder with one of these holds a run, or something that would be overwritten.
 FILES: Final = (
@@ -23,6 +25,9 @@ FILES: Final = (
     "report.html",
 )
 LOCK: Final = ".lock"
+LOCKING: Final = (
+    os.O_WRONLY | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+)
 
 
 class RunFolder:
@@ -125,18 +130,19 @@ class RunFolder:
     def locked(self) -> Iterator[None]:
         """Keeps other processes from writing to the same run.
 
-        The system lets go of the lock when the process ends, however it ends.
+        The system lets go of the lock when the process ends, however it ends. What a killed
+        process left half written is removed.
 
         Raises:
             RunFolderError: Another process writes to it.
-            OSError: The folder cannot be written to.
+            OSError: The folder cannot be written to, or a link in it leads elsewhere.
         """
         try:
             import fcntl
         except ImportError:  # Windows has no such locks
             yield
             return
-        with open(self.path / LOCK, "wb") as file:
+        with open_regular(self.path / LOCK, LOCKING) as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError as error:
@@ -147,6 +153,9 @@ class RunFolder:
                     ) from None
                 if error.errno not in (errno.ENOLCK, errno.ENOTSUP):  # some network file systems
                     raise
+            for name in FILES:
+                resolve_inside(self.path / name)
+            remove_leftovers(self.path, FILES)
             yield
 
     def __repr__(self) -> str:

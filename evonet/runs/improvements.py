@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from dataclasses import dataclass
 from typing import Any
 
-from evonet.errors import FileFormatError
+from evonet.errors import FileFormatError, check_whole
 from evonet.evolution.hooks import Callback, Result, Run
 from evonet.evolution.record import GenerationRecord
-from evonet.files.generation_lines import GenerationLines
+from evonet.files.generation_lines import GenerationLines, read_lines
+from evonet.genes.arrays import LARGEST_KEY
 from evonet.genes.genome import Genome
+from evonet.messages import name
 
 
 @dataclass(frozen=True)
@@ -95,30 +98,34 @@ def read_improvements(path: str | os.PathLike[str]) -> list[Improvement]:
         OSError: There is no such file, or it cannot be read.
     """
     found: list[Improvement] = []
-    with open(path, "rb") as file:
-        for number, line in enumerate(file, 1):
-            if not line.endswith(b"\n"):
-                break
-            try:
-                found.append(_parse(json.loads(line)))
-            except (ValueError, TypeError, KeyError, RecursionError) as error:
-                raise FileFormatError(
-                    f"{os.fspath(path)}: line {number} is no improvement: {error}"
-                ) from error
+    for number, line in read_lines(path):
+        try:
+            found.append(_parse(json.loads(line)))
+        except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
+            raise FileFormatError(
+                f"{os.fspath(path)}: line {number} is no improvement: {name(str(error))}"
+            ) from error
     return found
 
 
+def _key(found: object) -> int:
+    return check_whole("key", found, -LARGEST_KEY, LARGEST_KEY)
+
+
 def _parse(line: dict[str, Any]) -> Improvement:
+    fitness = float(line["fitness"])
+    if not math.isfinite(fitness):
+        raise ValueError(f"fitness is {fitness}")
     return Improvement(
-        generation=int(line["generation"]),
-        fitness=float(line["fitness"]),
-        id=int(line["id"]),
+        generation=check_whole("generation", line["generation"], 0, LARGEST_KEY),
+        fitness=fitness,
+        id=check_whole("id", line["id"], 0, LARGEST_KEY),
         nodes={
-            int(key): (float(bias), float(response), str(activation), str(aggregation))
+            _key(key): (float(bias), float(response), str(activation), str(aggregation))
             for key, bias, response, activation, aggregation in line["nodes"]
         },
         connections={
-            int(innovation): (int(source), int(target), float(weight), bool(enabled))
+            _key(innovation): (_key(source), _key(target), float(weight), bool(enabled))
             for innovation, source, target, weight, enabled in line["connections"]
         },
     )

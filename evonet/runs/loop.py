@@ -7,22 +7,26 @@ import os
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
 from evonet.config import Config
 from evonet.errors import CheckpointError, OptionError, check_whole
-from evonet.evaluation import OnBadFitness
+from evonet.evaluation import Evaluation, OnBadFitness
 from evonet.evaluators import Evaluator, Here
 from evonet.evolution import checkpoint
 from evonet.evolution.algorithm import Algorithm
 from evonet.evolution.algorithms import find_algorithm, reference_to
 from evonet.evolution.hooks import Callback, CallbackLike, Result, Run, arrange, name_of
+from evonet.evolution.race import Generation, Race
 from evonet.evolution.record import GenerationRecord, Seconds, describe_generation
+from evonet.evolution.state import Best
 from evonet.genes.arrays import real_type
+from evonet.genes.population import Population
 from evonet.tasks.base import Task, adopt
 
 __all__ = ["Result", "evolve", "task_seed"]
@@ -125,8 +129,21 @@ def task_seed(seed: int, generation: int) -> int:
         seed: The run's seed.
         generation: The generation that is evaluated.
     """
-    digest = hashlib.sha256(f"evonet task {seed} {generation}".encode()).digest()
-    return int.from_bytes(digest[:8], "little") >> 1
+    return _hashed(f"evonet task {seed} {generation}")
+
+
+def retest_seed(seed: int) -> int:
+    """The seed for the tests of champions, the same for all champions of a run.
+
+    Args:
+        seed: The run's seed.
+    """
+    return _hashed(f"evonet test {seed}")
+
+
+def _hashed(text: str) -> int:
+    """A seed, 0 to 2^63 - 1."""
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little") >> 1
 
 
 class _Loop:
@@ -201,14 +218,14 @@ class _Loop:
         with ExitStack() as around:
             for hook in self._hooks:
                 around.enter_context(hook.evaluating())
+            seed = task_seed(algorithm.seed, algorithm.generation)
             evaluation = evaluator.evaluate(
-                population,
-                algorithm.state.ids,
-                task_seed(algorithm.seed, algorithm.generation),
-                algorithm.generation,
-            )
+                population, algorithm.state.ids, seed, algorithm.generation
+            ).checked(len(population))
+            best = self._race(evaluation, seed) if self._run.task.retests else None
         evaluated = time.perf_counter()
-        algorithm.tell(evaluation)
+        algorithm.tell(evaluation, best)
+        self._run.task.merge(evaluation.gathered)
         told = time.perf_counter()
         compiling = evaluator.spent["compile"] - before["compile"]
         seconds = Seconds(
@@ -219,6 +236,44 @@ class _Loop:
         )
         with self._timed("describe"):
             return describe_generation(algorithm, self._evaluations, seconds)
+
+    def _race(self, evaluation: Evaluation, seed: int) -> Best | None:
+        """Finds the best genome so far by tests; see `evonet.evolution.race`."""
+        algorithm, task = self._algorithm, self._run.task
+        state = algorithm.state
+        population = state.population if evaluation.population is None else evaluation.population
+        race = Race(
+            play=self._evaluator.retest,
+            play_best=partial(self._retest_as_before, state.best),
+            sign=algorithm.sign,
+            threshold=algorithm.config.neat.fitness_threshold,
+            retests=task.retests,
+            retest_seed=retest_seed(algorithm.seed),
+            on_bad_fitness=algorithm.on_bad_fitness,
+        )
+        scored = Generation(
+            population=population,
+            ids=state.ids,
+            fitness=evaluation.fitness,
+            number=state.generation,
+            episodes=task.episodes,
+            task_state=evaluation.task_state,
+        )
+        return race.champion(state.best, scored, seed)
+
+    def _retest_as_before(
+        self, best: Best | None, genomes: Population, seed: int, first_episode: int, episodes: int
+    ) -> npt.NDArray[np.float64]:
+        """Tests the champion with the state that the task had when it was scored."""
+        task = self._run.task
+        now = task.state
+        if best is None or not best.task_state:
+            return self._evaluator.retest(genomes, seed, first_episode, episodes)
+        task.state = dict(best.task_state)
+        try:
+            return self._evaluator.retest(genomes, seed, first_episode, episodes)
+        finally:
+            task.state = now
 
 
 def _fit(config: Config | None, task: Task, algorithm: type[Algorithm] | None) -> Config | None:

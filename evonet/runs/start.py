@@ -6,10 +6,13 @@ import os
 from collections.abc import Iterable
 
 from evonet.config import Config
+from evonet.errors import CheckpointError, FileFormatError
 from evonet.evolution.algorithm import Algorithm
 from evonet.evolution.callbacks import CheckpointSaver, MetricsWriter
 from evonet.evolution.checkpoint import list_checkpoints
 from evonet.evolution.hooks import Callback, CallbackLike, Result
+from evonet.files.generation_lines import goes_beyond
+from evonet.runs.champion import read_champion
 from evonet.runs.folder import RunFolder
 from evonet.runs.improvements import ImprovementWriter
 from evonet.runs.loop import evolve
@@ -64,7 +67,8 @@ def resume_run(
 ) -> Result:
     """Resumes a run; it ends with the bits of one that was never interrupted.
 
-    A run that was killed before its first checkpoint starts again.
+    A run that was killed before its first checkpoint starts again. One whose checkpoints are gone
+    is refused, and stays as it is.
 
     Args:
         folder: The folder of the run.
@@ -76,20 +80,46 @@ def resume_run(
 
     Raises:
         RunFolderError: The folder holds no run, or another process works on it.
-        CheckpointError: No checkpoint can be read, or the config has changed.
+        CheckpointError: Checkpoints are missing or cannot be read, or the config has changed.
         EvonetError: As `evolve` raises it.
         OSError: The disk or the folder does not take it. What was kept before is still there.
     """
     home = RunFolder(folder)
     home.check()
     with home.locked():
+        saved = bool(list_checkpoints(home.checkpoints))
+        if not saved:
+            _check_unsaved(home)
         return evolve(
             task,
             Config.load(home.config) if config is None else config,
             callbacks=[*_keepers(home), *callbacks],
-            resume=home.checkpoints if list_checkpoints(home.checkpoints) else None,
+            resume=home.checkpoints if saved else None,
             fork=fork,
             algorithm=algorithm,
+        )
+
+
+def _check_unsaved(home: RunFolder) -> None:
+    """Raises if a run without checkpoints has done more than its first generation.
+
+    The first checkpoint is written at the end of generation 0, so one that got further has lost
+    its checkpoints; to start it again would overwrite what is left of it.
+    """
+    lines = (home.metrics, home.improvements)
+    left = [path.name for path in lines if goes_beyond(path, 0)]
+    if home.champion.is_file():
+        try:
+            generation = read_champion(home.champion).generation
+        except FileFormatError:
+            generation = None
+        if generation != 0:
+            left.append(home.champion.name)
+    if left:
+        raise CheckpointError(
+            f"{home.checkpoints}: holds no checkpoints, although {left[0]} shows that there were "
+            "some. If they were moved, put them back; if they are on another disk, mount it. To "
+            f"start again from generation 0, evolve {home.config} into another folder."
         )
 
 

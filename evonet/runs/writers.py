@@ -11,7 +11,7 @@ from pathlib import Path
 from evonet.evolution.hooks import Callback, Result, Run
 from evonet.evolution.record import GenerationRecord
 from evonet.evolution.state import Best
-from evonet.files.atomic import open_atomic
+from evonet.files.atomic import open_atomic, resolve_inside
 from evonet.network import compile_with
 from evonet.runs.champion import save_champion
 from evonet.runs.champion_notes import note_champion
@@ -30,7 +30,7 @@ class ConfigWriter(Callback):
 
     def on_start(self, run: Run) -> None:
         """Writes the file."""
-        with open_atomic(self._path) as file:
+        with open_atomic(resolve_inside(self._path)) as file:
             file.write(run.algorithm.config.to_toml().encode())
 
 
@@ -70,7 +70,7 @@ class ChampionWriter(Callback):
         task, name = self._run.task, config.task.get("name")
         notes = note_champion(task, name, best.genome, config.dynamics)
         save_champion(
-            self._path,
+            resolve_inside(self._path),
             best,
             config,
             seed=algorithm.seed,
@@ -80,6 +80,7 @@ class ChampionWriter(Callback):
         results = task.results(compile_with(best.genome, config.dynamics))
         if results is not None:
             document = {"task": name, "generation": best.generation, "id": best.id, **results}
-            with open_atomic(Path(self._path).with_name("results.json")) as file:
+            path = Path(self._path).with_name("results.json")
+            with open_atomic(resolve_inside(path)) as file:
                 file.write(json.dumps(document).encode() + b"\n")
         self._written, self._time = best, time.monotonic()

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Final, Literal
 
 from evonet.definitions.dynamics import Dynamics
-from evonet.errors import CyclicGenomeError, check_option, check_threads
+from evonet.errors import CyclicGenomeError, OptionError, check_option, check_threads
 from evonet.genes.population import Population
 from evonet.installation import load_native, require_native
 from evonet.schedule import reference
 from evonet.schedule.cells import node_parameters
 from evonet.schedule.schedule import FEEDFORWARD, Schedule, freeze
+
+# Each input takes a slot, in arrays that threads allocate before they see the first gene.
+MOST_INPUTS: Final = 1 << 27
 
 OnCycle = Literal["error", "zero"]
 
@@ -41,10 +44,16 @@ def build_schedule(
         CyclicGenomeError: A genome has a cycle; names it and the cycle.
         GenomeError: The population was made with validate=False, and its genes make no sense.
         BackendError: native is True, and the extension was not built.
-        OptionError: on_cycle is neither, or threads is no sensible number.
+        OptionError: on_cycle is neither, threads is no sensible number, or there are too many
+            inputs.
     """
     check_option("on_cycle", on_cycle, ("error", "zero"))
     threads = check_threads(threads)
+    if population.num_inputs > MOST_INPUTS:
+        raise OptionError(
+            f"num_inputs={population.num_inputs}: networks of more than {MOST_INPUTS} inputs "
+            "cannot be compiled."
+        )
     extension = None if native is False else require_native() if native else load_native()
     wiring = _wiring(dynamics)
     if extension is None:

@@ -31,6 +31,8 @@ OFFERS: Final = (
     "examples",
     "encoding",
     "notes",
+    "episodes",
+    "retests",
     "returns",
     "score",
 )
@@ -56,6 +58,8 @@ class Task:
         num_held_out: Examples that no fitness depends on.
         encoding: How the rows of a table become inputs, for champions that predict; or None.
         notes: Lines about how the task came about, which the command line prints.
+        episodes: Episodes that each genome plays in `evaluate`; 1 for tasks without episodes.
+        retests: Fresh episodes that test a champion, through `returns`; 0 for tasks without chance.
     """
 
     num_inputs: int
@@ -69,6 +73,8 @@ class Task:
     num_held_out: int = 0
     encoding: Encoding | None = None
     notes: tuple[str, ...] = ()
+    episodes: int = 1
+    retests: int = 0
 
     def evaluate(self, network: Network, seed: int) -> Any:
         """Scores every genome.
@@ -143,6 +149,13 @@ class Task:
     @state.setter
     def state(self, state: Mapping[str, npt.NDArray[Any]]) -> None:
         _refuse_state(self, state)
+
+    def merge(self, gathered: Mapping[str, npt.NDArray[Any]]) -> None:
+        """Updates `state` by what the evaluation of a whole generation gathered.
+
+        Args:
+            gathered: [P, ...] arrays by name, in the order of the genomes.
+        """
 
 
 class _Adopted(Task):

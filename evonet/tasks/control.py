@@ -10,7 +10,7 @@ import numpy.typing as npt
 from evonet.config.rules import Maybe, Real, Whole
 from evonet.definitions.controls import find_control
 from evonet.tasks.base import Task, mean_return
-from evonet.tasks.options import read_option
+from evonet.tasks.options import RETESTS, read_option, read_retests
 
 if TYPE_CHECKING:
     from evonet.network import Network
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 class Control(Task):
     """Fitness = mean return over a few episodes, the same for all genomes of a generation.
 
-    A genome can be lucky in a few episodes. So one whose mean reaches `fitness_threshold` plays
-    `trials` more, and its fitness is their mean alone. All arguments but `solved` are attributes.
+    A genome can be lucky in a few episodes, so champions are tested in `retests` fresh ones. All
+    arguments but `solved` are attributes.
     """
 
     is_native = True
@@ -31,7 +31,7 @@ class Control(Task):
         *,
         episodes: int | None = None,
         max_steps: int | None = None,
-        trials: int | None = None,
+        retests: int | None = None,
         solved: float | None = None,
     ) -> None:
         """Finds a control task by name.
@@ -40,7 +40,8 @@ class Control(Task):
             name: One of `evonet.definitions.controls.CONTROLS`.
             episodes: Episodes per genome; None for 5, or for 1 where all episodes start alike.
             max_steps: The step limit; None for the task's own.
-            trials: Further episodes; None for 100, or for 0 where all episodes start alike.
+            retests: Fresh episodes that test a champion; None for 100, or for 0 where all
+                episodes start alike.
             solved: The fitness that solves the task; None for the task's own threshold, or for
                 max_steps in a pole task.
 
@@ -51,10 +52,10 @@ class Control(Task):
         self.name = name
         self.num_inputs = task.num_inputs
         self.num_outputs = task.num_outputs
-        default_episodes, default_trials = (5, 100) if task.random_start else (1, 0)
+        default_episodes, default_retests = (5, RETESTS) if task.random_start else (1, 0)
         self.episodes = read_option("episodes", episodes, Whole(1), default_episodes)
         self.max_steps = read_option("max_steps", max_steps, Whole(1), task.max_steps)
-        self.trials = read_option("trials", trials, Whole(0), default_trials)
+        self.retests = read_retests(retests, default_retests)
         threshold = task.solved
         if threshold is not None and threshold == task.max_steps:
             threshold = float(self.max_steps)
@@ -62,13 +63,7 @@ class Control(Task):
 
     def evaluate(self, network: Network, seed: int) -> npt.NDArray[Any]:
         """Plays whole episodes in the backend; see `Task.evaluate`."""
-        fitness = self.mean_returns(network, seed, self.episodes)
-        if self.trials and self.fitness_threshold is not None:
-            promising = np.flatnonzero(fitness >= self.fitness_threshold)
-            fitness[promising] = self.mean_returns(
-                network, seed, self.trials, first_episode=self.episodes, genomes=promising
-            )
-        return fitness
+        return self.mean_returns(network, seed, self.episodes)
 
     def mean_returns(
         self,

@@ -1,114 +1,214 @@
-"""Gymnasium environments as tasks, through Gymnasium's vector API."""
+"""Gymnasium environments as tasks."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
+from evonet.config.rules import Flag, Maybe, Real, Whole
 from evonet.errors import OptionError
+from evonet.evaluation import Evaluation, Round
 from evonet.messages import show
-from evonet.tasks.stepwise import Stepwise
+from evonet.numerics.philox import Purpose, philox
+from evonet.tasks.base import Task, mean_return
+from evonet.tasks.options import RETESTS, read_option, read_retests
 
 if TYPE_CHECKING:
-    from types import ModuleType
+    from evonet.network import Network
+    from evonet.tasks.environments.environment import Environment
+    from evonet.tasks.environments.episodes import Played
 
 # The step limit of environments that have none.
-MOST_STEPS = 1000
+MOST_STEPS: Final = 1000
+EPISODES: Final = 3
 
 
-class GymnasiumWorld:
-    """Copies of one Gymnasium environment; see `World`.
+class GymnasiumTask(Task):
+    """Fitness = mean return over a few episodes, the same for all genomes of a generation.
 
-    A Box is flattened; a Discrete observation becomes one input per value. With discrete actions
-    the largest output is the action; with continuous ones -1 to 1 is scaled to the bounds. `solved`
-    is the environment's reward threshold, or None.
+    All arguments but `solved` and `options` are attributes.
+
+    Attributes:
+        environment_steps: Steps of environments so far; all of them counted for some episode.
     """
 
-    def __init__(self, name: str, **options: Any) -> None:
-        """Makes the environment once, with its options, to read its spaces and limits.
+    def __init__(
+        self,
+        name: str,
+        *,
+        episodes: int | None = None,
+        max_steps: int | None = None,
+        solved: float | None = None,
+        retests: int | None = None,
+        normalize: bool | None = None,
+        action_repeat: int | None = None,
+        frame_stack: int | None = None,
+        options: dict[str, Any] | None = None,
+    ) -> None:
+        """Makes an environment once to read its spaces; `gymnasium_task` documents the rest."""
+        from evonet.tasks.environments.environment import make_environment
+        from evonet.tasks.environments.spaces import decoder, size_of
+        from evonet.tasks.environments.statistics import Statistics
 
-        Raises:
-            OptionError: Gymnasium is not installed, or has no such environment, or its spaces
-                are neither Box nor Discrete.
-        """
-        self.name = name
-        self._gymnasium = _import_gymnasium()
-        self._options = options
-        self._copies: Any = None
-        try:
-            example = self._gymnasium.make(name, **options)
-        except (self._gymnasium.error.Error, ImportError, TypeError, ValueError) as error:
-            raise OptionError(f"gym:{name} cannot be made: {error}") from error
-        spec = example.spec
-        self._sees, self._acts = example.observation_space, example.action_space
-        self.num_inputs = self._size(self._sees, "observations")
-        self.num_outputs = self._size(self._acts, "actions")
-        self.max_steps = (spec and spec.max_episode_steps) or MOST_STEPS
-        self.solved: float | None = spec.reward_threshold if spec else None
-        example.close()
-
-    def reset(self, seeds: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
-        """Starts an episode in each of N copies; see `World`."""
-        if self._copies is None or self._copies.num_envs != len(seeds):
-            self.close()
-            self._copies = self._gymnasium.make_vec(
-                self.name, num_envs=len(seeds), vectorization_mode="sync", **self._options
+        if options is None:
+            options = {}
+        if not isinstance(options, Mapping):
+            raise OptionError(
+                f"options = {show(options)} must be a table of the environment's options, such as "
+                "{continuous = true}.",
+                "options",
             )
-        seen, _ = self._copies.reset(seed=seeds.tolist())
-        return self._inputs(seen)
+        self.name = name
+        self._options = dict(options)
+        self.episodes = read_option("episodes", episodes, Whole(1), EPISODES)
+        self.retests = read_retests(retests, RETESTS)
+        self.normalize = read_option("normalize", normalize, Flag(), False)
+        self.action_repeat = read_option("action_repeat", action_repeat, Whole(1), 1)
+        self.frame_stack = read_option("frame_stack", frame_stack, Whole(1), 1)
+        example = make_environment(name, self._options)
+        try:
+            spec = example.spec
+            seen = size_of(example.observation_space, name, "observations")
+            self.num_inputs = seen * self.frame_stack
+            self.num_outputs = size_of(example.action_space, name, "actions")
+            self._decode = decoder(example.action_space)
+        finally:
+            example.close()
+        limit = (spec and spec.max_episode_steps) or MOST_STEPS
+        self.max_steps = read_option("max_steps", max_steps, Whole(1), limit)
+        threshold = spec.reward_threshold if spec else None
+        self.fitness_threshold = read_option("solved", solved, Maybe(Real()), threshold)
+        self.environment_steps = 0
+        self._statistics = Statistics(self.num_inputs)
+        self._places: list[Environment] = []
 
-    def step(
-        self, outputs: npt.NDArray[Any]
-    ) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]:
-        """Lets networks act; see `World`. Copies that have ended restart on their own."""
-        seen, reward, terminated, truncated, _ = self._copies.step(self._actions(outputs))
-        return self._inputs(seen), reward, terminated | truncated
+    def evaluate(self, network: Network, seed: int) -> npt.NDArray[Any]:
+        """Plays all episodes, then updates statistics of observations; see `Task.evaluate`."""
+        played = self.play(network, seed, 0, self.episodes, gathers=self.normalize)
+        if played.moments is not None:
+            self.merge({"moments": played.moments})
+        return mean_return(played.returns)
 
-    def close(self) -> None:
-        """Closes the copies."""
-        if self._copies is not None:
-            self._copies.close()
-            self._copies = None
-
-    def _size(self, space: Any, what: str) -> int:
-        spaces = self._gymnasium.spaces
-        if isinstance(space, spaces.Discrete):
-            return int(space.n)
-        if isinstance(space, spaces.Box):
-            return math.prod(space.shape)
-        raise OptionError(
-            f"gym:{self.name} has {what} of type {type(space).__name__}. Allowed: Box, Discrete. "
-            "Wrap the environment, or write a custom World."
+    def score(self, round: Round) -> Evaluation:
+        """Plays all episodes; see `Task.score`."""
+        played = self.play(round.network, round.seed, 0, self.episodes, gathers=self.normalize)
+        return Evaluation(
+            mean_return(played.returns),
+            info={
+                "environment_steps": int(played.steps.sum()),
+                "truncated": float(played.truncated.mean()) if played.truncated.size else 0.0,
+            },
+            gathered={} if played.moments is None else {"moments": played.moments},
+            task_state=self.state,
         )
 
-    def _inputs(self, seen: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        if isinstance(self._sees, self._gymnasium.spaces.Discrete):
-            one_hot: npt.NDArray[Any] = np.eye(self.num_inputs)[seen - self._sees.start]
-            return one_hot
-        return seen.reshape(len(seen), -1).astype(np.float64)
+    def returns(
+        self, network: Network, seed: int, first_episode: int, episodes: int
+    ) -> npt.NDArray[np.float64]:
+        """Plays single episodes; see `Task.returns`."""
+        return self.play(network, seed, first_episode, episodes).returns
 
-    def _actions(self, outputs: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        acts = self._acts
-        if isinstance(acts, self._gymnasium.spaces.Discrete):
-            known = np.where(np.isnan(outputs), -np.inf, outputs)
-            chosen: npt.NDArray[Any] = np.argmax(known, axis=1) + acts.start
-            return chosen
-        moves = outputs.reshape(len(outputs), *acts.shape).astype(np.float64)
-        unit = np.nan_to_num(np.clip(moves, -1, 1), nan=1.0)
-        bounded = np.isfinite(acts.low) & np.isfinite(acts.high)
-        middle, reach = (np.where(bounded, x, 0.0) for x in _middle_and_reach(acts))
-        stretched = np.where(bounded, middle + reach * unit, np.nan_to_num(moves))
-        return np.clip(stretched, acts.low, acts.high).astype(acts.dtype)
+    def play(
+        self,
+        network: Network,
+        seed: int,
+        first_episode: int,
+        episodes: int,
+        gathers: bool = False,
+    ) -> Played:
+        """Plays episodes of all genomes.
 
+        Args:
+            network: G compiled networks.
+            seed: The seed for the chance in the task.
+            first_episode: Number of the first episode.
+            episodes: E, episodes per genome.
+            gathers: Whether to gather what the episodes add to statistics of observations.
 
-def _middle_and_reach(box: Any) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-    low, high = box.low.astype(np.float64), box.high.astype(np.float64)
-    with np.errstate(invalid="ignore", over="ignore"):
-        return (low + high) / 2, (high - low) / 2
+        Raises:
+            EpisodeError: An environment failed.
+        """
+        from evonet.tasks.environments.episodes import play
+
+        seeds = self.episode_seeds(seed, first_episode, episodes)
+        played = play(network, seeds, self._place, self._decode, self.view, gathers)
+        self.environment_steps += int(played.steps.sum())
+        return played
+
+    @staticmethod
+    def episode_seeds(seed: int, first_episode: int, episodes: int) -> list[int]:
+        """[E] the seeds of episodes, 0 to 2^31 - 1."""
+        numbers = first_episode + np.arange(episodes)
+        words = philox(seed, 0, numbers, Purpose.EPISODE, 0)[0]
+        seeds: list[int] = (words >> np.uint64(1)).astype(np.int64).tolist()
+        return seeds
+
+    @property
+    def view(self) -> Any:
+        """How networks see observations; None for as they are."""
+        from evonet.tasks.environments.episodes import View
+        from evonet.tasks.environments.statistics import FARTHEST
+
+        if not self.normalize:
+            return None
+        return View(self._statistics.mean, self._statistics.scale(), FARTHEST)
+
+    def make_environment(self, **more: Any) -> Environment:
+        """Makes another copy of the environment.
+
+        Args:
+            **more: Arguments of `gymnasium.make`, such as render_mode="rgb_array".
+
+        Raises:
+            OptionError: It cannot be made.
+        """
+        from evonet.tasks.environments.environment import Environment, make_environment
+
+        made = make_environment(self.name, self._options, max_episode_steps=self.max_steps, **more)
+        return Environment(self.name, made, self.action_repeat, self.frame_stack)
+
+    def decode(self, outputs: npt.NDArray[Any]) -> Any:
+        """Makes an action of each row of outputs [n, O]."""
+        return self._decode(np.asarray(outputs, np.float64))
+
+    def close(self) -> None:
+        """Closes all environments."""
+        for place in self._places:
+            place.close()
+        self._places.clear()
+
+    @property
+    def state(self) -> dict[str, npt.NDArray[Any]]:
+        """Statistics of observations, if they are normalised."""
+        return self._statistics.state if self.normalize else {}
+
+    @state.setter
+    def state(self, state: Mapping[str, npt.NDArray[Any]]) -> None:
+        if state and not self.normalize:
+            raise OptionError(
+                f"{self!r} does not normalise observations, so their statistics have no use. "
+                "Set normalize = true."
+            )
+        self._statistics.state = dict(state)
+
+    def merge(self, gathered: Mapping[str, npt.NDArray[Any]]) -> None:
+        """Updates the statistics of observations; see `Task.merge`."""
+        if "moments" in gathered:
+            self._statistics.merge(gathered["moments"])
+
+    def _place(self, index: int) -> Environment:
+        while len(self._places) <= index:
+            self._places.append(self.make_environment())
+        return self._places[index]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_places": []}
+
+    def __repr__(self) -> str:
+        return f"GymnasiumTask({self.name!r}, episodes={self.episodes}, max_steps={self.max_steps})"
 
 
 def gymnasium_task(
@@ -117,41 +217,45 @@ def gymnasium_task(
     episodes: int | None = None,
     max_steps: int | None = None,
     solved: float | None = None,
+    retests: int | None = None,
+    normalize: bool | None = None,
+    action_repeat: int | None = None,
+    frame_stack: int | None = None,
     options: dict[str, Any] | None = None,
-) -> Stepwise:
+) -> GymnasiumTask:
     """Makes a task of a Gymnasium environment.
 
     Args:
-        environment: Gymnasium's name of it, such as "LunarLander-v3".
-        episodes: Episodes per genome; None for 1.
+        environment: Gymnasium's name of it, such as "LunarLander-v3"; "module:Name-v0" imports the
+            module first, which may be in the current folder.
+        episodes: Episodes per genome; None for 3.
         max_steps: The step limit; None for the environment's own.
         solved: The fitness that solves the task; None for the environment's own threshold.
+        retests: Fresh episodes that test a champion; None for 100.
+        normalize: Whether networks see observations divided by their running standard deviation,
+            after subtracting their running mean; None for False.
+        action_repeat: Steps for which each action is repeated; None for 1.
+        frame_stack: Observations that networks see at once, the newest last; None for 1.
         options: Passed to the environment.
 
     Raises:
         OptionError: Gymnasium is not installed or has no such environment, or an option is out
             of range.
     """
-    if options is None:
-        options = {}
-    if not isinstance(options, Mapping):
-        raise OptionError(
-            f"options = {show(options)} must be a table of the environment's options, such as "
-            "{continuous = true}.",
-            "options",
-        )
-    world = GymnasiumWorld(environment, **options)
-    if solved is None:
-        solved = world.solved
-    return Stepwise(world, episodes=episodes, max_steps=max_steps, solved=solved)
-
-
-def _import_gymnasium() -> ModuleType:
     try:
-        import gymnasium
+        import gymnasium  # noqa: F401
     except ImportError:
         raise OptionError(
             "gym: tasks need Gymnasium. Install it with: pip install 'evonet-gpu[gym]'"
         ) from None
-    module: ModuleType = gymnasium
-    return module
+    return GymnasiumTask(
+        environment,
+        episodes=episodes,
+        max_steps=max_steps,
+        solved=solved,
+        retests=retests,
+        normalize=normalize,
+        action_repeat=action_repeat,
+        frame_stack=frame_stack,
+        options=options,
+    )

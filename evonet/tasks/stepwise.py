@@ -14,7 +14,7 @@ from evonet.config.rules import Maybe, Real, Whole
 from evonet.errors import OptionError, ShapeError
 from evonet.numerics.philox import Purpose, philox
 from evonet.tasks.base import Task, mean_return
-from evonet.tasks.options import read_option
+from evonet.tasks.options import RETESTS, read_option, read_retests
 
 if TYPE_CHECKING:
     from evonet.network import Network
@@ -28,6 +28,8 @@ class World(Protocol):
         num_inputs: I, the size of an observation.
         num_outputs: O, the size of an action.
         max_steps: The step limit of an episode.
+
+    A world in which episodes with other seeds are the same has `has_chance = False` besides.
     """
 
     num_inputs: int
@@ -70,6 +72,7 @@ class Stepwise(Task):
         episodes: int | None = None,
         max_steps: int | None = None,
         solved: float | None = None,
+        retests: int | None = None,
     ) -> None:
         """Makes a task of a world.
 
@@ -78,6 +81,8 @@ class Stepwise(Task):
             episodes: Episodes per genome; None for 1.
             max_steps: The step limit; None for the world's own.
             solved: The fitness that solves the task; None for none.
+            retests: Fresh episodes that test a champion; None for 100, or for 0 in a world whose
+                `has_chance` is False.
 
         Raises:
             OptionError: It is not a world, or a number is out of range.
@@ -93,6 +98,8 @@ class Stepwise(Task):
         self.episodes = read_option("episodes", episodes, Whole(1), 1)
         self.max_steps = read_option("max_steps", max_steps, Whole(1), world.max_steps)
         self.fitness_threshold = read_option("solved", solved, Maybe(Real()))
+        has_chance = bool(getattr(world, "has_chance", True))
+        self.retests = read_retests(retests, RETESTS if has_chance else 0)
 
     def evaluate(self, network: Network, seed: int) -> npt.NDArray[Any]:
         """Plays all episodes of all genomes side by side; see `Task.evaluate`."""

@@ -112,7 +112,7 @@ def _where(error: Exception) -> str:
 
 
 def _import(module_name: str) -> Any:
-    with _searching(os.getcwd()):
+    with searching(os.getcwd()):
         return importlib.import_module(module_name)
 
 
@@ -125,13 +125,14 @@ def _import_file(path: Path) -> Any:
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules.setdefault(path.stem, module)  # classes in it are looked up there
-    with _searching(str(path.resolve().parent)):
+    with searching(str(path.resolve().parent)):
         spec.loader.exec_module(module)
     return module
 
 
 @contextmanager
-def _searching(folder: str) -> Iterator[None]:
+def searching(folder: str) -> Iterator[None]:
+    """Lets imports find modules in a folder."""
     if folder in sys.path:
         yield
         return

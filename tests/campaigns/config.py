@@ -34,7 +34,7 @@ from typing import NamedTuple
 from evonet.config import Config
 from evonet.config.neat_keys import DEFAULTS, DEMANDED, find_place
 from evonet.config.schema import settings
-from evonet.errors import ConfigError
+from evonet.errors import MOST_FAULTS, ConfigError
 from evonet.installation import resource_folder
 
 KEY = re.compile(r"^(\w+)(\s*=\s*)(.*)$")
@@ -332,9 +332,12 @@ def _problem_of_error(error: ConfigError, path: str, damaged: Damaged) -> str:
     lines = str(error).split("\n")
     if damaged.refused is False:
         return f"It should have been accepted:\n{error}"
-    if not error.faults or len(lines) != len(error.faults):
+    more = len(error.faults) - MOST_FAULTS
+    if more > 0 and lines.pop() != f"{path}: There are {more:,} more faults.":
+        return f"The last line does not count the rest:\n{error}"
+    if not error.faults or len(lines) != min(len(error.faults), MOST_FAULTS):
         return f"There are {len(error.faults)} faults on {len(lines)} lines:\n{error}"
-    for line, fault in zip(lines, error.faults, strict=True):
+    for line, fault in zip(lines, error.faults, strict=False):
         if not line.startswith(f"{path}: ") or fault.key not in fault.message:
             return f"A line does not name the file and the key {fault.key}:\n{line}"
         if not line.isprintable() or len(line) > len(path) + 1000:

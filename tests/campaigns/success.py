@@ -46,7 +46,7 @@ def holds(task: Task, best: evonet.Best, config: evonet.Config) -> bool:
     if not isinstance(task, Control):
         return True  # there is no chance in it
     solved = find_control(task.name).solved
-    episodes = 100 if task.trials else 1
+    episodes = 100 if task.retests else 1
     network = evonet.compile(best.genome, **config.dynamics.options())
     mean = task.mean_returns(network, FRESH_SEED, episodes)[0]
     return solved is not None and bool(mean >= solved)

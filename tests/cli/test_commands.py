@@ -75,7 +75,7 @@ def test_tasks_lists_the_options_of_one(evonet: CommandLine) -> None:
     assert "data           required" in said
     assert "test_fraction  default 0.0" in said
     assert 'genome.activation_options = ["identity", "tanh"]' in said
-    assert "trials         default 100" in evonet("tasks", "pendulum").out
+    assert "retests        default 100" in evonet("tasks", "pendulum").out
 
 
 @pytest.mark.parametrize("name", TASKS)

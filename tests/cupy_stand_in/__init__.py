@@ -4,13 +4,14 @@
     network = evonet.compile(population, backend="cuda")
 
 It has the few names of CuPy that evonet uses (`names.txt`, checked against the real package),
-keeps device arrays apart from host arrays as strictly as CuPy does, runs kernels late as a GPU
-does, and executes them on the SIMT runner. What it cannot show: the driver's behaviour, speed,
-and whether the real CuPy takes these names' arguments as the stand-in does.
+keeps device arrays apart from host arrays as strictly as CuPy does, runs copies and kernels as late
+as streams and events allow, and executes them on the SIMT runner. What it cannot show: the driver's
+behaviour, speed, and whether the real CuPy takes these names' arguments as the stand-in does.
 """
 
 from .array import Array
 from .machine import Machine
 from .package import install, make_package
+from .streams import PACES
 
-__all__ = ["Array", "Machine", "install", "make_package"]
+__all__ = ["PACES", "Array", "Machine", "install", "make_package"]

@@ -6,6 +6,7 @@ NAMES = {
     1: "cudaErrorInvalidValue: invalid argument",
     2: "cudaErrorMemoryAllocation: out of memory",
     35: "cudaErrorInsufficientDriver: CUDA driver version is insufficient for CUDA runtime version",
+    46: "cudaErrorDevicesUnavailable: CUDA-capable device(s) is/are busy or unavailable",
     100: "cudaErrorNoDevice: no CUDA-capable device is detected",
     101: "cudaErrorInvalidDevice: invalid device ordinal",
     200: "cudaErrorInvalidKernelImage: device kernel image is invalid",

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import ctypes
 import threading
 import weakref
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from .errors import CUDARuntimeError, OutOfMemoryError
+from .streams import NULL_STREAM, PER_THREAD_STREAM, Pace, Queues, StreamKey
 
 POISON = 0xFF  # what fresh memory holds: NaN as a float, -1 as an integer
 
@@ -18,18 +20,27 @@ POISON = 0xFF  # what fresh memory holds: NaN as a float, -1 as an integer
 class Machine:
     """What a stand-in for CuPy runs on.
 
-    Work is queued as on a GPU: a kernel runs when somebody waits for it. Every Python thread has
-    streams of its own, and streams do not wait for each other.
+    Work is queued as on a GPU: a kernel or a copy runs when somebody waits for it. Streams do not
+    wait for each other; `streams.py` has the rules. Every Python thread has a default stream of its
+    own, unless `per_thread_streams` is False. Memory that is freed belongs to the stream on which
+    it was allocated, as in CuPy's pool: the next work of that stream may overwrite it.
 
     Attributes:
         num_devices: GPUs.
         memory: Bytes of each.
+        per_thread_streams: Whether every Python thread has a default stream of its own.
+        unavailable: GPUs that other processes have for themselves.
         num_allocations: Allocations so far.
         fail_at: Numbers of allocations, counted from 1, that find no memory.
         fail_from: Number of the first allocation from which on there is no memory, or None.
+        num_compiled: Calls of NVRTC's compiler.
+        num_released: How often the whole memory pool was freed.
+        num_sent: Bytes that were copied from the host, but for those of `cupy.asarray`.
         launches: Kernels that were launched, by name.
         log: Names of kernels with the GPU that ran them, in order.
         used: Bytes in use on each GPU.
+        pinned: Bytes of page-locked host memory in use.
+        most_pinned: What page-locked memory the host has; beyond it allocations fail.
         peak: The most bytes in use on each GPU so far.
         driver: Version of CUDA that the driver runs; 0 without a driver.
         runtime: Version of CUDA that CuPy was built for.
@@ -37,12 +48,26 @@ class Machine:
         mode: "plain" or "checked".
     """
 
-    def __init__(self, num_devices: int = 1, memory: int = 8 << 30) -> None:
+    def __init__(
+        self,
+        num_devices: int = 1,
+        memory: int = 8 << 30,
+        pace: Pace = "late",
+        seed: int = 0,
+        per_thread_streams: bool = True,
+    ) -> None:
         self.num_devices = num_devices
         self.memory = memory
+        self.per_thread_streams = per_thread_streams
+        self.unavailable: set[int] = set()
+        self.pinned = 0
+        self.most_pinned = 8 << 30
         self.num_allocations = 0
         self.fail_at: set[int] = set()
         self.fail_from: int | None = None
+        self.num_compiled = 0
+        self.num_released = 0
+        self.num_sent = 0
         self.launches: Counter[str] = Counter()
         self.log: list[tuple[str, int]] = []
         self.used = [0] * num_devices
@@ -54,10 +79,11 @@ class Machine:
         self.launch_fault = 0
         self.order: Any = "forward"
         self.mode: Any = "plain"
-        self.lock = threading.RLock()
+        self.queues = Queues(pace, seed)
+        self.lock = self.queues.lock
         self._thread = threading.local()
-        self._queues: dict[tuple[int, int], list[Callable[[], None]]] = defaultdict(list)
         self._buffers: dict[int, weakref.ref[Memory]] = {}
+        self._pinned: dict[int, int] = {}
 
     # ---- the current GPU of a thread ----
 
@@ -71,6 +97,8 @@ class Machine:
         self.check_driver()
         if not 0 <= device < self.num_devices:
             raise CUDARuntimeError(101)
+        if device in self.unavailable:
+            raise CUDARuntimeError(46)
         self._thread.device = device
 
     def check_driver(self) -> None:
@@ -85,6 +113,8 @@ class Machine:
     def allocate(self, nbytes: int) -> Memory:
         """Takes memory of the current GPU, or fails if a test wants it so."""
         self.check_driver()
+        if self.current in self.unavailable:
+            raise CUDARuntimeError(46)
         with self.lock:
             device = self.current
             if nbytes:
@@ -97,13 +127,16 @@ class Machine:
             memory = Memory(device, np.full(nbytes, POISON, np.uint8))
             self.used[device] += nbytes
             self.peak[device] = max(self.peak[device], self.used[device])
-            weakref.finalize(memory, self._free, device, nbytes)
+            weakref.finalize(memory, self._free, self.stream(), memory.buffer)
             self._buffers[memory.address] = weakref.ref(memory)
             return memory
 
-    def _free(self, device: int, nbytes: int) -> None:
+    def _free(self, home: StreamKey, buffer: np.ndarray) -> None:
         with self.lock:
-            self.used[device] -= nbytes
+            self.used[home[0]] -= buffer.nbytes
+            self._buffers.pop(buffer.ctypes.data, None)
+            if not self.queues.is_idle(home[0]):  # else there is nobody who could still read it
+                self.queues.add(home, lambda: buffer.fill(POISON))
 
     def memory_at(self, address: int, nbytes: int) -> Memory:
         """The living allocation that holds some bytes.
@@ -118,29 +151,73 @@ class Machine:
                     return memory
         raise CUDARuntimeError(1)
 
+    # ---- page-locked memory of the host ----
+
+    def pin(self, nbytes: int) -> np.ndarray:
+        """Page-locked host memory."""
+        self.check_driver()
+        if self.pinned + nbytes > self.most_pinned:
+            raise CUDARuntimeError(2)
+        memory = np.full(nbytes, POISON, np.uint8)
+        self.pinned += nbytes
+        self._pinned[memory.ctypes.data] = nbytes
+        weakref.finalize(memory, self._unpin, memory.ctypes.data, nbytes)
+        return memory
+
+    def _unpin(self, address: int, nbytes: int) -> None:
+        self.pinned -= nbytes
+        del self._pinned[address]
+
+    def is_pinned(self, address: int) -> bool:
+        """Whether an address of the host is in page-locked memory."""
+        return any(start <= address < start + size for start, size in self._pinned.items())
+
     # ---- streams ----
 
-    def enqueue(self, work: Callable[[], None]) -> None:
-        """Puts work on this thread's stream of the current GPU."""
-        with self.lock:
-            self._queues[threading.get_ident(), self.current].append(work)
+    def stream(self, number: int | None = None, device: int | None = None) -> StreamKey:
+        """A stream by number; None is the current one of this thread."""
+        chosen = self.current if device is None else device
+        if number is None:
+            number = self.current_streams(chosen)[-1]
+        thread = threading.get_ident() if number == PER_THREAD_STREAM else 0
+        return chosen, number, thread
+
+    def current_streams(self, device: int) -> list[int]:
+        """This thread's stack of current streams of a GPU, to be pushed and popped."""
+        stacks = self._thread.__dict__.setdefault("stacks", {})
+        default = PER_THREAD_STREAM if self.per_thread_streams else NULL_STREAM
+        found: list[int] = stacks.setdefault(device, [default])
+        return found
+
+    def enqueue(self, work: Callable[[], None], stream: StreamKey | None = None) -> None:
+        """Puts work on a stream; None is this thread's current one of the current GPU."""
+        self.queues.add(stream or self.stream(), work)
+
+    def send(self, source: int, target: Memory, place: int, size: int, stream: StreamKey) -> None:
+        """Queues a copy from the host.
+
+        Ordinary memory is read at once, into a buffer of the driver; page-locked memory is read by
+        the GPU when the copy runs.
+        """
+        self.num_sent += size
+        staged = None if self.is_pinned(source) else ctypes.string_at(source, size)
+        buffer = target.buffer  # a copy does not keep memory from being freed
+
+        def copy() -> None:
+            if staged is None and not self.is_pinned(source):
+                raise AssertionError("page-locked memory was freed before a copy had read it")
+            read = ctypes.string_at(source, size) if staged is None else staged
+            buffer[place : place + size] = np.frombuffer(read, np.uint8)
+
+        self.enqueue(copy, stream)
 
     def wait(self, device: int) -> None:
         """Does the work on this thread's stream of a GPU."""
-        self._drain((threading.get_ident(), device))
+        self.queues.finish(self.stream(device=device))
 
     def wait_for_all(self, device: int) -> None:
         """Does the work on all streams of a GPU."""
-        with self.lock:
-            streams = [key for key in self._queues if key[1] == device]
-        for key in streams:
-            self._drain(key)
-
-    def _drain(self, stream: tuple[int, int]) -> None:
-        with self.lock:
-            work = self._queues.pop(stream, [])
-            for step in work:
-                step()
+        self.queues.finish_device(device)
 
 
 class Memory:

@@ -1,4 +1,4 @@
-"""cupy.RawModule: loads a recipe and runs its kernels on the SIMT runner."""
+"""cupy.cuda.Module: loads a recipe and runs its kernels on the SIMT runner."""
 
 from __future__ import annotations
 
@@ -21,23 +21,25 @@ from .nvrtc import from_image
 SHARED_OPTIN = 99 << 10  # bytes that a block may ask for on sm_86
 
 
-class RawModule:
-    def __init__(self, machine: Machine, path: str) -> None:
-        if not isinstance(path, str):
-            raise TypeError(f"Argument 'path' has incorrect type {type(path).__name__}")
+class Module:
+    def __init__(self, machine: Machine) -> None:
         self._machine = machine
-        self._path = path
+        self._recipe: dict[str, Any] = {}
 
-    def get_function(self, name: str) -> RawKernel:
-        recipe = from_image(Path(self._path).read_bytes())
+    def load(self, cubin: bytes) -> None:
+        if not isinstance(cubin, bytes):
+            raise TypeError(f"Argument 'cubin' has incorrect type {type(cubin).__name__}")
+        self._recipe = from_image(cubin)
         arch = "sm_{}{}".format(*self._machine.compute_capability)
-        if f"-arch={arch}" not in recipe["options"]:
+        if f"-arch={arch}" not in self._recipe["options"]:
             raise CUDADriverError(209)
-        module = _compile(json.dumps(recipe), self._machine.mode)
-        return RawKernel(self._machine, module, name)
+
+    def get_function(self, name: str) -> Function:
+        module = _compile(json.dumps(self._recipe), self._machine.mode)
+        return Function(self._machine, module, name)
 
 
-class RawKernel:
+class Function:
     """A kernel on the GPU that was current when it was loaded."""
 
     def __init__(self, machine: Machine, module: simt.Module, name: str) -> None:
@@ -46,11 +48,11 @@ class RawKernel:
         self._device = machine.current
 
     @property
-    def max_dynamic_shared_size_bytes(self) -> int:
-        return self._kernel.max_dynamic_shared_size_bytes
+    def ptr(self) -> Function:
+        """CuPy's is a number; the stand-in needs no way back from it."""
+        return self
 
-    @max_dynamic_shared_size_bytes.setter
-    def max_dynamic_shared_size_bytes(self, size: int) -> None:
+    def _set_most_shared(self, size: int) -> None:
         if size + self._kernel.shared_size_bytes > SHARED_OPTIN:
             raise CUDADriverError(1)
         self._kernel.max_dynamic_shared_size_bytes = size
@@ -88,6 +90,21 @@ class RawKernel:
             start = values.ctypes.data - arg._memory.address
             values = arg._memory.buffer[start:]
         return values
+
+
+MAX_DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+
+
+def get_attribute(attribute: int, function: Function) -> int:
+    if attribute != MAX_DYNAMIC_SHARED:
+        raise CUDADriverError(1)
+    return function._kernel.max_dynamic_shared_size_bytes
+
+
+def set_attribute(function: Function, attribute: int, value: int) -> None:
+    if attribute != MAX_DYNAMIC_SHARED:
+        raise CUDADriverError(1)
+    function._set_most_shared(value)
 
 
 @functools.cache  # machines come and go, but a kernel stays what it is

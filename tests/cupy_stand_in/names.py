@@ -2,7 +2,7 @@
 
     python -m tests.cupy_stand_in.names     # where CuPy is installed: records names.txt
 
-A name is a path of attributes from the package, "cupy.cuda.runtime.memcpyPeer". Methods of arrays
+A name is a path of attributes from the package, "cupy.cuda.runtime.memcpyAsync". Methods of arrays
 and keys of the properties of a GPU are names too, "cupy.ndarray.get" and
 "cupy.cuda.runtime.getDeviceProperties['major']"; a key is looked for in the compiled module,
 because only a GPU could tell its properties.
@@ -24,6 +24,7 @@ from .machine import Machine
 
 RECORD = Path(__file__).with_name("names.txt")
 PROPERTIES = "cupy.cuda.runtime.getDeviceProperties"
+STREAM = "cupy.cuda.Stream.null"  # some attributes are those of a stream, not of its class
 # What stands for something of CuPy in the package, by how it is written there.
 ROOTS = {
     "cp": "cupy",
@@ -35,10 +36,15 @@ ROOTS = {
     "array": "cupy.ndarray",
     "source": "cupy.ndarray",
     "target": "cupy.ndarray",
-    "function": "cupy.RawKernel",
-    "self._cp.RawModule(path=str(path))": "cupy.RawModule",
+    "function": "cupy.cuda.Function",
+    "module": "cupy.cuda.Module",
+    "cuda": "cupy.cuda",
+    "driver": "cupy.cuda.driver",
+    "event": "cupy.cuda.Event",
+    "stream": STREAM,
+    "cuda.get_current_stream()": STREAM,
+    "self._cp.cuda.get_current_stream()": STREAM,
     "self._cp.get_default_memory_pool()": "cupy.cuda.MemoryPool",
-    "self._cp.cuda.get_current_stream()": "cupy.cuda.Stream",
 }
 PACKAGES = ("cupy", "cupyx", "cupy_backends")  # they import each other late
 ARRAY_ONLY = (".device.id", ".data.ptr")  # what only arrays of CuPy have; the rest is NumPy's too
@@ -106,8 +112,8 @@ def _resolve(node: ast.Attribute) -> str:
 def offered_by_the_stand_in() -> set[str]:
     """All names that the stand-in has."""
     from .array import Array
-    from .module import RawKernel, RawModule
-    from .package import Pool, Stream, make_package
+    from .module import Function, Module
+    from .package import Event, Pool, Stream, make_package
 
     package = make_package(Machine())
     names = {
@@ -118,10 +124,11 @@ def offered_by_the_stand_in() -> set[str]:
     }
     for kind, home in (
         (Array, "cupy.ndarray"),
-        (RawKernel, "cupy.RawKernel"),
-        (RawModule, "cupy.RawModule"),
+        (Function, "cupy.cuda.Function"),
+        (Module, "cupy.cuda.Module"),
         (Pool, "cupy.cuda.MemoryPool"),
-        (Stream, "cupy.cuda.Stream"),
+        (Stream, STREAM),
+        (Event, "cupy.cuda.Event"),
     ):
         names |= {f"{home}.{name}" for name in vars(kind) if not name.startswith("_")}
     properties = package["cupy.cuda.runtime"].getDeviceProperties(0)

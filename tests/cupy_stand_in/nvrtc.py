@@ -1,4 +1,4 @@
-"""cupy.cuda.nvrtc: "compiles" to a recipe for the SIMT runner, which a RawModule follows.
+"""cupy.cuda.nvrtc: "compiles" to a recipe for the SIMT runner, which a Module follows.
 
 So the product's own compiler and its cache run in front of it, unchanged.
 """
@@ -54,6 +54,7 @@ class Nvrtc:
     def compileProgram(self, prog: int, options: Any) -> None:  # noqa: N802
         program = self._programs[prog]
         program["options"] = [_text(option) for option in options]
+        self._machine.num_compiled += 1
         if self._machine.compile_fault:
             raise NVRTCError(6)
 
@@ -75,7 +76,8 @@ class Nvrtc:
         return self._machine.runtime // 1000, 999
 
     def getSupportedArchs(self) -> list[int]:  # noqa: N802
-        return [75, 80, 86, 87, 88, 89, 90, 100, 103, 110, 120, 121]
+        dropped_by_13 = [50, 52, 53, 60, 61, 62, 70, 72] if self._machine.runtime < 13000 else []
+        return [*dropped_by_13, 75, 80, 86, 87, 88, 89, 90, 100, 103, 110, 120, 121]
 
 
 def to_image(recipe: dict[str, Any]) -> bytes:

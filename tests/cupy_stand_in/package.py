@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import ctypes
 import functools
+import itertools
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -15,9 +15,12 @@ import pytest
 from . import errors
 from .array import DLPACK_CUDA, Array
 from .machine import Machine
-from .module import SHARED_OPTIN, RawModule
+from .module import MAX_DYNAMIC_SHARED, SHARED_OPTIN, Module, get_attribute, set_attribute
 from .names import PACKAGES
 from .nvrtc import Nvrtc
+from .streams import Mark, StreamKey, Wait
+
+HOST_TO_DEVICE = 1  # as CUDA numbers the directions of a copy
 
 
 def install(monkeypatch: pytest.MonkeyPatch, cache: Path, **options: Any) -> Machine:
@@ -50,7 +53,13 @@ def make_package(machine: Machine) -> dict[str, ModuleType]:
     """All modules of the stand-in, by name."""
     nvrtc = Nvrtc(machine).module("cupy.cuda.nvrtc")
     memory = _module("cupy.cuda.memory", OutOfMemoryError=errors.OutOfMemoryError)
-    driver = _module("cupy.cuda.driver", CUDADriverError=errors.CUDADriverError)
+    driver = _module(
+        "cupy.cuda.driver",
+        CUDADriverError=errors.CUDADriverError,
+        CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES=MAX_DYNAMIC_SHARED,
+        funcGetAttribute=get_attribute,
+        funcSetAttribute=set_attribute,
+    )
     runtime = _runtime(machine)
     cuda = _module(
         "cupy.cuda",
@@ -58,8 +67,12 @@ def make_package(machine: Machine) -> dict[str, ModuleType]:
         memory=memory,
         driver=driver,
         runtime=runtime,
-        Device=lambda index=None: _Device(machine, index),
-        get_current_stream=lambda: Stream(machine, machine.current),
+        Device=lambda index: Device(machine, index),
+        get_current_stream=lambda: Stream(machine, machine.stream()[1]),
+        Stream=lambda non_blocking=False: _new_stream(machine, non_blocking),
+        Event=lambda disable_timing=False: Event(machine),
+        Module=lambda: Module(machine),
+        PinnedMemory=lambda size: PinnedMemory(machine, size),
     )
     pool = Pool(machine)
     cupy = _module(
@@ -70,7 +83,6 @@ def make_package(machine: Machine) -> dict[str, ModuleType]:
         empty=lambda shape, dtype: _empty(machine, shape, dtype),
         asarray=lambda a: _asarray(machine, a),
         from_dlpack=lambda array: _from_dlpack(array),
-        RawModule=lambda *, path: RawModule(machine, path),
         get_default_memory_pool=lambda: pool,
     )
     return {module.__name__: module for module in (cupy, cuda, runtime, driver, memory, nvrtc)}
@@ -96,9 +108,11 @@ def _asarray(machine: Machine, a: Any) -> Array:
         return a
     if hasattr(a, "__cuda_array_interface__"):
         return _adopt(machine, a.__cuda_array_interface__)
-    host = np.ascontiguousarray(a)
+    host = np.asarray(a)
+    if not machine.is_pinned(host.ctypes.data):
+        host = np.array(a, order="C")  # CuPy's own staging buffer, read when the copy runs
     array = _empty(machine, host.shape, host.dtype)
-    array._values[...] = host
+    machine.enqueue(lambda values=array._values: np.copyto(values, host))
     return array
 
 
@@ -122,39 +136,114 @@ def _from_dlpack(array: Any) -> Array:
 # ---- devices, streams, memory ----
 
 
-class _Device:
-    def __init__(self, machine: Machine, index: int | None) -> None:
+class Device:
+    """Makes a GPU the current one for a while."""
+
+    def __init__(self, machine: Machine, index: int) -> None:
         self._machine = machine
-        self.id = machine.current if index is None else index
+        self._index = index
         self._before: list[int] = []
 
-    def __enter__(self) -> _Device:
-        self._before.append(self._machine.current)
-        self._machine.current = self.id
-        return self
+    def __enter__(self) -> None:
+        before = self._machine.current
+        self._machine.current = self._index
+        self._before.append(before)
 
     def __exit__(self, *raised: object) -> None:
         self._machine.current = self._before.pop()
 
 
 class Stream:
-    def __init__(self, machine: Machine, device: int) -> None:
+    """A stream of the GPU that was current when it was made; the default one is any thread's."""
+
+    def __init__(self, machine: Machine, number: int, device: int | None = None) -> None:
         self._machine = machine
-        self._device = device
+        self._number = number
+        self._device = machine.current if device is None else device
+
+    @property
+    def ptr(self) -> int:
+        return self._number
+
+    def _key(self) -> StreamKey:
+        return self._machine.stream(self._number, self._device)
 
     def synchronize(self) -> None:
-        self._machine.wait(self._device)
+        self._machine.queues.finish(self._key())
+
+    def record(self, event: Event | None = None) -> Event:
+        event = event or Event(self._machine)
+        event.record(self)
+        return event
+
+    def wait_event(self, event: Event) -> None:
+        if event._mark is not None:
+            self._machine.queues.add(self._key(), Wait(event._mark))
+
+    def __enter__(self) -> Stream:
+        if self._machine.current != self._device:
+            raise RuntimeError("The device that the stream is created on does not match")
+        self._machine.current_streams(self._device).append(self._number)
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self._machine.current_streams(self._device).pop()
+
+
+_STREAM_NUMBERS = itertools.count(1000)
+
+
+def _new_stream(machine: Machine, non_blocking: bool) -> Stream:
+    if not non_blocking:
+        raise NotImplementedError("the stand-in has no streams that wait for the default one")
+    return Stream(machine, next(_STREAM_NUMBERS))
+
+
+class Event:
+    """A place in a stream; waiting for an event that was never recorded does nothing."""
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+        self._mark: Mark | None = None
+
+    def record(self, stream: Stream | None = None) -> None:
+        self._mark = Mark(self._machine.stream() if stream is None else stream._key())
+        self._machine.queues.add(self._mark.stream, self._mark)
+
+    def synchronize(self) -> None:
+        if self._mark is not None:
+            self._machine.queues.reach(self._mark)
+
+
+class PinnedMemory:
+    def __init__(self, machine: Machine, size: int) -> None:
+        self._memory = machine.pin(size)
+        self.ptr = self._memory.ctypes.data
+        self.size = size
 
 
 class Pool:
+    """The default pool; every GPU has its own limit, and 0 is none."""
+
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
+        self._limits: dict[int, int] = {}
 
     def free_bytes(self) -> int:
         return 0
 
     def free_all_blocks(self) -> None:
+        self._machine.num_released += 1
         self._machine.wait_for_all(self._machine.current)
+
+    def total_bytes(self) -> int:
+        return self._machine.used[self._machine.current]
+
+    def get_limit(self) -> int:
+        return self._limits.get(self._machine.current, 0)
+
+    def set_limit(self, size: int) -> None:
+        self._limits[self._machine.current] = size
 
 
 def _runtime(machine: Machine) -> ModuleType:
@@ -171,18 +260,28 @@ def _runtime(machine: Machine) -> ModuleType:
             "sharedMemPerMultiprocessor": 100 << 10,
             "maxThreadsPerMultiProcessor": 1536,
             "regsPerMultiprocessor": 65536,
+            "maxBlocksPerMultiProcessor": 16,
         }
 
     def count() -> int:
         machine.check_driver()
         return machine.num_devices
 
-    def copy(dst: int, dst_device: int, src: int, src_device: int, size: int) -> None:
+    def send(dst: int, src: int, size: int, kind: int, stream: int) -> None:
+        if kind != HOST_TO_DEVICE:
+            raise NotImplementedError("the stand-in copies this way only from the host")
+        memory = machine.memory_at(dst, size)
+        machine.send(src, memory, dst - memory.address, size, machine.stream(stream))
+
+    def copy(dst: int, dst_device: int, src: int, src_device: int, size: int, stream: int) -> None:
+        views = []
         for address, device in ((dst, dst_device), (src, src_device)):
-            if size and machine.memory_at(address, size).device != device:
+            memory = machine.memory_at(address, size)
+            if memory.device != device:
                 raise errors.CUDARuntimeError(1)
-            machine.wait_for_all(device)
-        ctypes.memmove(dst, src, size)
+            place = address - memory.address
+            views.append(memory.buffer[place : place + size])
+        machine.enqueue(lambda: np.copyto(*views), machine.stream(stream))
 
     def free() -> tuple[int, int]:
         return machine.memory - machine.used[machine.current], machine.memory
@@ -196,5 +295,8 @@ def _runtime(machine: Machine) -> ModuleType:
         driverGetVersion=lambda: machine.driver,
         runtimeGetVersion=lambda: machine.runtime,
         memGetInfo=free,
-        memcpyPeer=copy,
+        memcpyPeerAsync=copy,
+        memcpyAsync=send,
+        memcpyHostToDevice=HOST_TO_DEVICE,
+        setDevice=lambda device: setattr(machine, "current", device),
     )

@@ -71,7 +71,7 @@ def test_time_is_booked_by_phase() -> None:
 
 def test_a_retest_plays_other_episodes() -> None:
     genomes = Population.random(3, 4, 2, num_nodes=4, num_connections=8, seed=2)
-    task = Control("cartpole", episodes=2, trials=0)
+    task = Control("cartpole", episodes=2, retests=0)
     here = Here(task, Dynamics())
     returns = here.retest(genomes, seed=5, first_episode=0, episodes=4)
     assert returns.shape == (3, 4)

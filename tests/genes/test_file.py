@@ -248,16 +248,19 @@ def test_a_truth_value_that_is_neither_true_nor_false_is_refused(tmp_path: Path)
     ("changes", "message"),
     [
         ({"num_inputs": -1}, "num_inputs is -1. Expected 0 to"),
-        ({"num_inputs": True}, "num_inputs is True. Expected 0 to"),
+        ({"num_inputs": True}, "num_inputs is true. Expected 0 to"),
         ({"num_outputs": 2**40}, f"num_outputs is {2**40}. Expected 0 to"),
-        ({"num_outputs": "1"}, "num_outputs is '1'. Expected 0 to"),
+        ({"num_outputs": "1"}, 'num_outputs is "1". Expected 0 to'),
         ({"num_outputs": 5}, "genome 0: output node 2 is missing"),
-        ({"activations": "sigmoid"}, "activations are 'sigmoid'. Expected a list of names"),
+        ({"activations": "sigmoid"}, 'activations are "sigmoid". Expected a list of names'),
         ({"activations": [1]}, r"activations are \[1\]. Expected a list of names"),
         ({"activations": []}, "activation has an id 0, and the file names 0"),
         ({"activations": ["sigmiod"]}, 'activation "sigmiod" is not known. Did you mean "sigmoi'),
         ({"aggregations": ["x"]}, 'aggregation "x" is not known. '),
-        ({"colour": "red"}, "has the settings activations, aggregations, colour, .*. Expected "),
+        (
+            {"colour": "red"},
+            'has the settings ."activations", .*"colour", .*. Expected ',
+        ),
     ],
 )
 def test_settings_that_make_no_sense_are_named(

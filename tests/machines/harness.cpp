@@ -173,7 +173,8 @@ void evaluate(const ForwardKernels<T>& kernels, const ForwardCall<T>& call) {
   for (int64_t k = 0; k < s.node_start[s.num_genomes]; ++k) {
     links = std::max(links, s.edge_start[k + 1] - s.edge_start[k]);
   }
-  const SampleBlocks blocks(call.num_samples, slots, sizeof(T), kernels.max_width);
+  const SampleBlocks blocks(call.num_samples, slots, sizeof(T), kernels.vector_width,
+                            kernels.max_width);
   std::vector<WorkerMemory<T>> memories;
   std::vector<Workspace<T>> workspaces;
   for (int i = 0; i < kThreads; ++i) {
@@ -229,7 +230,7 @@ void rollout(const Case& c, const Isa& isa, const Sink& sink) {
   Buffer<T> total(genomes * episodes);
   Buffer<int32_t> steps(genomes * episodes);
   const RolloutCall<T> call{read_schedule<T>(c),
-                            &kernels.rollout.controls[c.integer("control")],
+                            &kernels.control.controls[c.integer("control")],
                             static_cast<uint64_t>(c.integer("seed")),
                             static_cast<uint32_t>(c.integer("first_episode")),
                             static_cast<int32_t>(c.integer("max_steps")),

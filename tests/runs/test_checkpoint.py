@@ -243,7 +243,7 @@ def test_a_missing_or_empty_folder_is_named(tmp_path: Path) -> None:
 
 def test_a_folder_named_like_a_checkpoint_is_no_checkpoint(tmp_path: Path) -> None:
     (tmp_path / file_of(3)).mkdir()
-    with pytest.raises(CheckpointError, match="cannot be read: Is a directory"):
+    with pytest.raises(CheckpointError, match="holds no checkpoints"):
         load_checkpoint(tmp_path, algorithm=NEAT)
 
 

@@ -298,10 +298,10 @@ def test_an_interrupt_anywhere_leaves_a_state_to_go_on_from(
             raise KeyboardInterrupt
         return original_ask(neat)
 
-    def tell(neat: NEAT, fitness: npt.ArrayLike) -> None:
+    def tell(neat: NEAT, fitness: npt.ArrayLike, best: evonet.Best | None = None) -> None:
         if where == "tell" and neat.generation == 4:
             raise KeyboardInterrupt
-        original_tell(neat, fitness)
+        original_tell(neat, fitness, best)
 
     def told_state(neat: NEAT, state: Any, evaluation: evonet.Evaluation) -> Any:
         if where == "tell half done" and neat.generation == 4:

@@ -56,6 +56,8 @@ class RawRequest(ctypes.Structure):
         ("num_workers", ctypes.c_int32),
         ("regions", ctypes.POINTER(RawRegion)),
         ("num_regions", ctypes.c_uint64),
+        ("first_block", ctypes.c_uint64),
+        ("num_blocks", ctypes.c_uint64),
         ("arena", ctypes.c_uint64),
         ("arena_size", ctypes.c_uint64),
     )

@@ -79,6 +79,7 @@ class Kernel:
         seed: int = 0,
         workers: int = 1,
         timeout: float = 60.0,
+        last_blocks: int | None = None,
     ) -> None:
         """Runs the kernel and waits until it is done.
 
@@ -91,6 +92,8 @@ class Kernel:
             seed: Of the random order.
             workers: OS threads to run blocks on; checked mode uses one.
             timeout: Seconds of CPU time after which a launch counts as an endless loop.
+            last_blocks: Runs only so many blocks, the last of the grid; None for all. So the end
+                of a launch can be tested that would take hours as a whole.
 
         Raises:
             ArgumentError: An argument does not fit; nothing ran.
@@ -105,7 +108,10 @@ class Kernel:
         check_arguments(self.name, self.parameters, args)
         if order not in ORDERS:
             raise LaunchError(f"order is {order!r}; use one of {', '.join(ORDERS)}")
-        if order == "random" and math.prod(grid3) > limits.MAX_SHUFFLED:
+        num_blocks = math.prod(grid3) if last_blocks is None else last_blocks
+        if not 1 <= num_blocks <= math.prod(grid3):
+            raise LaunchError(f"last_blocks is {last_blocks}; the grid has {math.prod(grid3)}")
+        if order == "random" and num_blocks > limits.MAX_SHUFFLED:
             raise LaunchError(f"grid {grid3} has too many blocks to shuffle; use another order")
         if workers < 1 or timeout <= 0:
             raise LaunchError(f"workers is {workers} and timeout {timeout}; both must be positive")
@@ -120,6 +126,8 @@ class Kernel:
             timeout=timeout,
             order=ORDERS[order],
             num_workers=workers,
+            first_block=math.prod(grid3) - num_blocks,
+            num_blocks=num_blocks,
         )
         arena = None
         addresses = {i: array.ctypes.data for i, array in arrays.items()}

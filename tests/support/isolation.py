@@ -15,8 +15,9 @@ from evonet.definitions import providers
 from evonet.functions.registry import OWN
 from evonet.tasks.registry import TASK_DEFAULTS, TASKS
 
-# pytest itself changes this one while a test runs.
-NOT_WATCHED: Final = "PYTEST_CURRENT_TEST"
+# What pytest itself changes while a test runs, and what scikit-learn and Gymnasium set once, when
+# they are first imported, in whichever test that is.
+NOT_WATCHED: Final = ("PYTEST_CURRENT_TEST", "KMP_", "PYGAME_")
 TABLES: Final[dict[str, MutableMapping[str, Any]]] = {
     "environment variables": os.environ,
     "registered tasks": TASKS,
@@ -65,7 +66,7 @@ def remove_custom_functions() -> None:
 
 
 def _copy(table: MutableMapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in table.items() if key != NOT_WATCHED}
+    return {key: value for key, value in table.items() if not key.startswith(NOT_WATCHED)}
 
 
 def _now(read: Callable[[], Any]) -> Any:

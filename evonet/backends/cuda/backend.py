@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
+import functools
 import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -18,7 +18,6 @@ from evonet.backends.cuda.layout import gather_samples
 from evonet.backends.cuda.shard import Shard
 from evonet.backends.cuda.state import DeviceState
 from evonet.errors import DeviceMemoryError, ShapeError
-from evonet.schedule.cells import first_state
 
 if TYPE_CHECKING:
     from evonet.backends.base import Episodes
@@ -44,6 +43,12 @@ class CudaBackend:
     def bind(self, schedule: Schedule, threads: int, mapping: Mapping = "auto") -> CudaBound:
         """Divides the schedule among the GPUs; it is uploaded by the first call."""
         return CudaBound(schedule, self._devices, mapping)
+
+
+@functools.cache
+def threads_for(num_devices: int) -> ThreadPoolExecutor:
+    """The threads that run the shards of all networks, one per GPU."""
+    return ThreadPoolExecutor(num_devices, "evonet-gpu")
 
 
 def work_before(schedule: Schedule) -> npt.NDArray[np.int64]:
@@ -129,24 +134,30 @@ class CudaBound(DeviceBound):
         return int(self._states[0].shape[-1]) if self._states else None
 
     def reset(self) -> None:
-        """Forgets all steps, and frees the memory of their states."""
+        """Forgets all steps; CuPy's pool keeps the memory of their states for the next ones."""
         self._states = []
-        for shard in self._shards:
-            shard.device.release_memory()
 
     def read_state(self) -> npt.NDArray[Any] | None:
         """Copies what the nodes remember, [C, N, B], to the host; None before the first step."""
         read = [state.read() for state in self._states]
         return np.concatenate(read, axis=1) if read else None
 
-    def write_state(self, state: npt.NDArray[Any]) -> None:
-        """Continues from a state [C, N, B] of the schedule's type."""
-        start = self._schedule.node_start
+    def write_state(self, state: Any) -> None:
+        """Continues from a state [C, N, B], of the schedule's type if it is on the host."""
         self.reset()
-        self._states = [
-            DeviceState(shard.device, state[:, start[shard.begin] : start[shard.end]])
-            for shard in self._shards
-        ]
+        start, states = self._schedule.node_start, []
+        for shard in self._shards:
+            part = state[:, start[shard.begin] : start[shard.end]]
+            copied = shard.make_room(functools.partial(self._copy_to, shard.device, part))
+            states.append(DeviceState(shard.device, part.shape, self._schedule.dtype, copied))
+        self._states = states
+
+    def _copy_to(self, device: Device, state: Any) -> DeviceArray:
+        """A contiguous copy on a GPU of a part of a state on the host or on any GPU."""
+        if isinstance(state, np.ndarray):
+            return device.upload(np.ascontiguousarray(state))
+        source = self._devices[device_index(state)]
+        return device.bring(gather_samples(source, state, self._schedule.dtype, "state", copy=True))
 
     def loss(self, x: Any, targets: Any, loss: int) -> npt.NDArray[Any]:
         """Evaluates and adds up losses on the GPUs; only [P, 2] numbers come back."""
@@ -166,11 +177,21 @@ class CudaBound(DeviceBound):
         return rollout
 
     def _step(self, x: Any, y: Any) -> None:
-        if not self._states:
-            self.write_state(first_state(self._schedule, x.shape[-2]))
-        self._evaluate(x, y, self._states)
-        for state in self._states:
+        states = self._states or [
+            DeviceState(shard.device, self._state_shape(shard, x.shape[-2]), self._schedule.dtype)
+            for shard in self._shards
+        ]
+        for shard, state in zip(self._shards, states, strict=True):
+            shard.make_room(state.prepare)
+        self._evaluate(x, y, states)
+        for state in states:
             state.swap()
+        self._states = states
+
+    def _state_shape(self, shard: Shard, num_samples: int) -> tuple[int, int, int]:
+        start = self._schedule.node_start
+        num_nodes = int(start[shard.end] - start[shard.begin])
+        return self._schedule.dynamics.num_states, num_nodes, num_samples
 
     def _evaluate(self, x: Any, y: Any, states: Sequence[DeviceState] = ()) -> None:
         """Writes all outputs to y [P, B, O], on the host or on the first GPU."""
@@ -183,11 +204,8 @@ class CudaBound(DeviceBound):
         """Makes room for [P, B, O] on the first GPU, by freeing what can be uploaded again."""
         check_process(self._process)
         shape, dtype = self._shape(x), self._schedule.dtype
-        with contextlib.suppress(DeviceMemoryError):
-            return self._first.empty(shape, dtype)
-        self._shards[0].free()
         try:
-            return self._first.empty(shape, dtype)
+            return self._shards[0].make_room(lambda: self._first.empty(shape, dtype))
         except DeviceMemoryError as error:
             raise DeviceMemoryError(
                 f"{error} Outputs {list(shape)} of {dtype} do not fit there: take them to the "
@@ -216,6 +234,8 @@ class CudaBound(DeviceBound):
             work(shard)
             shard.device.finish()
 
-        with ThreadPoolExecutor(len(self._shards)) as pool:
-            for run in [pool.submit(work_to_end, shard) for shard in self._shards]:
-                run.result()
+        threads = threads_for(len(self._devices))
+        runs = [threads.submit(work_to_end, shard) for shard in self._shards]
+        wait(runs)  # all of them, since they write to the same arrays
+        for run in runs:
+            run.result()

@@ -2,7 +2,7 @@
 
 CuPy would compile too, but always flushes denormals to zero, asks the GPU for its architecture, and
 does not notice a changed header. So NVRTC is called with our flags, for any architecture, with or
-without a GPU; CuPy then loads the file.
+without a GPU; CuPy then loads the result.
 
 A kernel is compiled for the custom functions that its networks use. Their set has a name, such as
 "a18_a21_g7" for two activations and an aggregation by id, which is the value of a macro.
@@ -14,7 +14,6 @@ import functools
 import hashlib
 import os
 import re
-import tempfile
 import threading
 import warnings
 from collections.abc import Mapping
@@ -52,28 +51,35 @@ FUNCTIONS_MACRO: Final = "CUSTOM_FUNCTIONS"
 _TABLES: Final = {"a": ACTIVATION_TABLE, "g": AGGREGATION_TABLE}
 _LOCK: Final = threading.Lock()
 _last_set: frozenset[str] = frozenset()
+_images: Final[dict[Path, bytes]] = {}  # cubins that this process has read or compiled
+_compiling: Final[dict[Path, threading.Lock]] = {}  # one at a time for each
 
 
-def cubin(kernel: str, defines: Defines, arch: str) -> Path:
-    """Finds a compiled kernel in the cache, or compiles it; returns the path of the cubin.
+def cubin(kernel: str, defines: Defines, arch: str) -> bytes:
+    """Finds a compiled kernel in this process or in the cache folder, or compiles it.
 
     An entry is named by everything that it depends on: all sources that the kernel includes, flags,
-    defines, architecture and NVRTC. Processes may share the cache, because files are written
-    atomically; an entry whose checksum is wrong is compiled again.
+    defines, architecture and NVRTC. Processes may share the folder, because files are written
+    atomically; an entry whose checksum is wrong is compiled again. Threads that ask for one kernel
+    at a time, as several GPUs do, compile it once. A folder that cannot be written causes one
+    warning, and kernels are then kept in memory only.
 
     Raises:
         CompileError: NVRTC is missing or rejects the kernel.
     """
+    entry = cache_entry(kernel, defines, arch)
+    with _LOCK:
+        lock = _compiling.setdefault(entry, threading.Lock())
+    with lock:
+        if entry not in _images:
+            _images[entry] = _read_entry(entry) or _compile_entry(entry, kernel, defines, arch)
+        return _images[entry]
+
+
+def cache_entry(kernel: str, defines: Defines, arch: str) -> Path:
+    """The file of a compiled kernel, whether it exists or not; its checksum is beside it."""
     key = _cache_key(compile_options(defines, arch), kernel_sources(kernel, defines))
-    entry = _writable_cache() / f"{kernel}-{arch}-{key}.cubin"
-    checksum = entry.with_suffix(".sha256")
-    if not _is_intact(entry, checksum):
-        code = compile_kernel(kernel, defines, arch).cubin
-        with open_atomic(checksum) as file:
-            file.write(hashlib.sha256(code).hexdigest().encode())
-        with open_atomic(entry) as file:
-            file.write(code)
-    return entry
+    return cache_folder() / f"{kernel}-{arch}-{key}.cubin"
 
 
 def compile_kernel(kernel: str, defines: Defines, arch: str) -> Compiled:
@@ -171,29 +177,41 @@ def _cache_key(options: tuple[str, ...], sources: Mapping[str, str]) -> str:
     return digest.hexdigest()[:24]
 
 
-def _is_intact(entry: Path, checksum: Path) -> bool:
+def _read_entry(entry: Path) -> bytes | None:
+    """The content of an entry; None if it is missing or damaged."""
     try:
-        return hashlib.sha256(entry.read_bytes()).hexdigest().encode() == checksum.read_bytes()
+        code = entry.read_bytes()
+        checksum = _checksum_file(entry).read_bytes()
     except OSError:
-        return False
+        return None
+    return code if hashlib.sha256(code).hexdigest().encode() == checksum else None
 
 
-def _writable_cache() -> Path:
-    folder = cache_folder()
+def _compile_entry(entry: Path, kernel: str, defines: Defines, arch: str) -> bytes:
+    """Compiles a kernel and writes it to the cache folder, if it can be written."""
+    code = compile_kernel(kernel, defines, arch).cubin
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            return folder
+        entry.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for path, content in (
+            (_checksum_file(entry), hashlib.sha256(code).hexdigest().encode()),
+            (entry, code),
+        ):
+            with open_atomic(path) as file:
+                file.write(content)
     except OSError as error:
-        return _temporary_cache(str(folder), str(error))
+        _warn_once(str(entry.parent), error.strerror or str(error))
+    return code
+
+
+def _checksum_file(entry: Path) -> Path:
+    return entry.with_suffix(".sha256")
 
 
 @functools.cache
-def _temporary_cache(folder: str, reason: str) -> Path:
+def _warn_once(folder: str, reason: str) -> None:
     warnings.warn(
         f"evonet cannot keep compiled kernels in {folder}: {reason}. Every process compiles them "
         "again; set EVONET_CACHE to a folder that can be written.",
         RuntimeWarning,
         stacklevel=4,
     )
-    return Path(tempfile.mkdtemp(prefix="evonet-"))

@@ -8,17 +8,19 @@ what the caller does on that stream. Functions beside it count GPUs and call NVR
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import dataclasses
 import importlib
 import math
 import struct
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from evonet.backends.cuda.staging import Staging
 from evonet.errors import CompileError, DeviceError, DeviceMemoryError
 from evonet.installation import install_command
 
@@ -28,8 +30,27 @@ DeviceArray: TypeAlias = Any
 Defines: TypeAlias = Mapping[str, int | str]
 """Macros that a kernel is compiled with, and their values."""
 
-BLOCKS_PER_SM = {"sm_80": 32, "sm_87": 16, "sm_89": 24, "sm_90": 32, "sm_100": 32, "sm_103": 32}
+StreamKey: TypeAlias = tuple[int, int]
+"""Identifies a stream of a GPU: CUDA's number, and the thread if every thread has its own."""
+
+# Blocks that a multiprocessor holds at a time, as cuda_occupancy.h of CUDA 13 lists them.
+BLOCKS_PER_SM = {
+    "sm_70": 32,
+    "sm_75": 16,
+    "sm_80": 32,
+    "sm_86": 16,
+    "sm_87": 16,
+    "sm_88": 16,
+    "sm_89": 24,
+    "sm_90": 32,
+    "sm_100": 32,
+    "sm_103": 32,
+    "sm_110": 24,
+    "sm_120": 24,
+    "sm_121": 24,
+}
 _OUT_OF_MEMORY = 2  # cudaErrorMemoryAllocation and CUDA_ERROR_OUT_OF_MEMORY
+_PER_THREAD_STREAM = 2  # cudaStreamPerThread: one number, but another stream for every thread
 
 
 # ---- what is installed ----
@@ -79,6 +100,11 @@ def nvrtc_version() -> str:
     """The version of NVRTC, such as "13.0"."""
     major, minor = _import_nvrtc().getVersion()
     return f"{major}.{minor}"
+
+
+def supported_architectures() -> tuple[int, ...]:
+    """The architectures that NVRTC compiles for, such as 75 for sm_75, in ascending order."""
+    return tuple(sorted(map(int, _import_nvrtc().getSupportedArchs())))
 
 
 def compile_source(
@@ -151,16 +177,40 @@ class DeviceLimits:
     shared_per_sm: int  # bytes of shared memory of a multiprocessor
     max_threads_per_sm: int  # threads that a multiprocessor holds at a time
     registers_per_sm: int  # 32-bit registers of a multiprocessor
+    reported_blocks_per_sm: int = 0  # what the GPU itself reports; 0 for one of a data sheet
 
     @property
     def max_blocks_per_sm(self) -> int:
         """Blocks that a multiprocessor holds at a time; for an unknown one the least."""
-        return BLOCKS_PER_SM.get(self.arch, 16)
+        return self.reported_blocks_per_sm or BLOCKS_PER_SM.get(self.arch, 16)
+
+
+class Moment(NamedTuple):
+    """A point in the work of a stream, for others to wait for."""
+
+    stream: StreamKey
+    event: Any
+    owner: Any  # the stream itself: CUDA gives the number of a deleted one to the next
+
+
+class PinnedBuffer(NamedTuple):
+    """Page-locked memory of the host; it is freed with the last of the two references."""
+
+    numbers: npt.NDArray[np.uint8]
+    memory: Any
 
 
 def device_index(array: DeviceArray) -> int:
     """CUDA's number of the GPU that holds an array."""
     return int(array.device.id)
+
+
+@dataclasses.dataclass
+class _Kernel:
+    """A kernel on one GPU."""
+
+    function: Any
+    most_shared_mem: int  # bytes of dynamic shared memory that a launch may ask for
 
 
 class Device:
@@ -170,11 +220,12 @@ class Device:
     enough memory for what it allocates.
     """
 
-    def __init__(self, index: int, find_cubin: Callable[[str, Defines, str], Path]) -> None:
+    def __init__(self, index: int, find_cubin: Callable[[str, Defines, str], bytes]) -> None:
         """Looks up what a GPU can do; `find_cubin` is `compiler.cubin`."""
         self._cp = _import_cupy()
         self._find_cubin = find_cubin
-        self._kernels: dict[tuple[object, ...], Any] = {}
+        self._kernels: dict[tuple[object, ...], _Kernel] = {}
+        self._staging = Staging(self)
         self.index = index
         self.name = f"GPU {index}"
         with self._errors("asking for its properties"):
@@ -188,14 +239,31 @@ class Device:
             shared_per_sm=int(found["sharedMemPerMultiprocessor"]),
             max_threads_per_sm=int(found["maxThreadsPerMultiProcessor"]),
             registers_per_sm=int(found["regsPerMultiprocessor"]),
+            reported_blocks_per_sm=int(found["maxBlocksPerMultiProcessor"]),
         )
+
+    @contextlib.contextmanager
+    def _current(self, index: int) -> Iterator[None]:
+        """Makes a GPU the current one of this thread for a while."""
+        runtime = self._cp.cuda.runtime
+        before = runtime.getDevice()
+        if before == index:
+            yield
+            return
+        runtime.setDevice(index)
+        try:
+            yield
+        finally:
+            # It fails if another process has that GPU for itself; then nobody here can use it.
+            with contextlib.suppress(runtime.CUDARuntimeError):
+                runtime.setDevice(before)
 
     @contextlib.contextmanager
     def _errors(self, doing: str) -> Iterator[None]:
         """Makes this the current GPU, and turns CUDA's errors into evonet's."""
         cp = self._cp
         try:
-            with cp.cuda.Device(self.index):
+            with self._current(self.index):
                 yield
         except cp.cuda.memory.OutOfMemoryError as error:
             raise DeviceMemoryError(self._fault(doing, error)) from error
@@ -222,9 +290,38 @@ class Device:
         return not isinstance(array, np.ndarray) and device_index(array) == self.index
 
     def upload(self, array: npt.NDArray[Any]) -> DeviceArray:
-        """Copies a C-contiguous host array here; it may change afterwards."""
+        """Copies a C-contiguous host array here; it may change afterwards.
+
+        The copy is queued on the current stream: others must wait for a `Moment` after it.
+        """
         with self._errors(f"copying {array.nbytes:,} bytes from the host"):
-            return self._cp.asarray(array)
+            target = self._cp.empty(array.shape, array.dtype)
+            if array.nbytes:
+                self._staging.send(array, target)
+            return target
+
+    def copy_from_host(self, numbers: npt.NDArray[Any], target: DeviceArray, offset: int) -> None:
+        """Queues a copy of host memory to a place in an array, `offset` bytes from its start.
+
+        The GPU may read page-locked memory at any time until then.
+        """
+        with self._errors(f"copying {numbers.nbytes:,} bytes from the host"):
+            stream = self._cp.cuda.get_current_stream()
+            runtime = self._cp.cuda.runtime
+            runtime.memcpyAsync(
+                target.data.ptr + offset,
+                numbers.ctypes.data,
+                numbers.nbytes,
+                runtime.memcpyHostToDevice,
+                stream.ptr,
+            )
+
+    def pin(self, nbytes: int) -> PinnedBuffer:
+        """Allocates page-locked memory of the host, of undefined content."""
+        with self._errors(f"allocating {nbytes:,} bytes of page-locked host memory"):
+            memory = self._cp.cuda.PinnedMemory(nbytes)
+        buffer = memoryview((ctypes.c_uint8 * nbytes).from_address(memory.ptr))
+        return PinnedBuffer(np.frombuffer(buffer, np.uint8), memory)
 
     def download(self, array: DeviceArray, out: npt.NDArray[Any]) -> None:
         """Copies an array to a C-contiguous host array, after all work before it."""
@@ -232,11 +329,30 @@ class Device:
             array.get(out=out)
 
     def copy(self, source: DeviceArray, target: DeviceArray) -> None:
-        """Copies between C-contiguous arrays of equal size, each on any GPU."""
+        """Copies between C-contiguous arrays of equal size, each on any GPU.
+
+        The current streams of both GPUs wait for each other.
+        """
+        cuda = self._cp.cuda
         with self._errors(f"copying {source.nbytes:,} bytes between GPUs"):
-            self._cp.cuda.runtime.memcpyPeer(
-                target.data.ptr, target.device.id, source.data.ptr, source.device.id, source.nbytes
+            others = {device_index(source), device_index(target)} - {self.index}
+            stream = cuda.get_current_stream()
+            for index in others:
+                with self._current(index):  # an event belongs to one GPU, and so does stream 0
+                    ready = self._record()
+                stream.wait_event(ready)
+            cuda.runtime.memcpyPeerAsync(
+                target.data.ptr,
+                target.device.id,
+                source.data.ptr,
+                source.device.id,
+                source.nbytes,
+                stream.ptr,
             )
+            done = self._record()
+            for index in others:
+                with self._current(index):
+                    cuda.get_current_stream().wait_event(done)
 
     def bring(self, array: npt.NDArray[Any] | DeviceArray) -> DeviceArray:
         """Copies a C-contiguous array here, unless it is on this GPU already."""
@@ -277,20 +393,65 @@ class Device:
         of this GPU and NumPy scalars, as the kernel declares them.
         """
         key = (kernel, *sorted(defines.items()))
-        function = self._kernels.get(key)
         with self._errors(f"launching {kernel}{list(grid)}{list(block)}"):
-            if function is None:
-                path = self._find_cubin(kernel, defines, self.limits.arch)
-                function = self._cp.RawModule(path=str(path)).get_function(kernel)
-                self._kernels[key] = function
-            if shared_mem > function.max_dynamic_shared_size_bytes:
-                function.max_dynamic_shared_size_bytes = shared_mem
+            found = self._kernels.get(key)
+            if found is None:
+                found = self._load(kernel, self._find_cubin(kernel, defines, self.limits.arch))
+                self._kernels[key] = found
+            function = found.function
+            if shared_mem > found.most_shared_mem:
+                driver = self._cp.cuda.driver
+                attribute = driver.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+                driver.funcSetAttribute(function.ptr, attribute, shared_mem)
+                found.most_shared_mem = shared_mem
             function(grid, block, arguments, shared_mem=shared_mem)
+
+    def _load(self, kernel: str, image: bytes) -> _Kernel:
+        driver = self._cp.cuda.driver
+        module = self._cp.cuda.Module()
+        module.load(image)
+        function = module.get_function(kernel)
+        attribute = driver.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+        return _Kernel(function, driver.funcGetAttribute(attribute, function.ptr))
+
+    # ---- streams ----
+
+    def stream(self) -> StreamKey:
+        """Identifies the current stream, as long as somebody holds a `Moment` of it."""
+        with self._errors("asking for its stream"):
+            return self._stream_key()
+
+    def record(self) -> Moment:
+        """Marks the end of all work that the current stream has so far."""
+        with self._errors("recording an event"):
+            return Moment(self._stream_key(), self._record(), self._cp.cuda.get_current_stream())
+
+    def wait_for(self, moment: Moment) -> None:
+        """Lets the current stream wait for a moment of another stream."""
+        with self._errors("waiting for another stream"):
+            if moment.stream != self._stream_key():
+                self._cp.cuda.get_current_stream().wait_event(moment.event)
+
+    def wait_on_host(self, moment: Moment) -> None:
+        """Waits until the work before a moment is done."""
+        event = moment.event
+        with self._errors("waiting for a stream"):
+            event.synchronize()
 
     def finish(self) -> None:
         """Waits for all work on the current stream."""
         with self._errors("finishing its work"):
             self._cp.cuda.get_current_stream().synchronize()
+
+    def _stream_key(self) -> StreamKey:
+        stream = self._cp.cuda.get_current_stream()
+        number = int(stream.ptr)
+        return number, threading.get_ident() if number == _PER_THREAD_STREAM else 0
+
+    def _record(self) -> Any:
+        event = self._cp.cuda.Event(disable_timing=True)
+        event.record()
+        return event
 
     # ---- memory ----
 
@@ -301,6 +462,7 @@ class Device:
             return int(self._cp.cuda.runtime.memGetInfo()[0] + unused)
 
     def release_memory(self) -> None:
-        """Returns unused memory of CuPy's pool to the GPU, for others to take."""
+        """Returns unused memory of CuPy's pool to the GPU, and page-locked memory to the host."""
+        self._staging.release()
         with self._errors("releasing memory"):
             self._cp.get_default_memory_pool().free_all_blocks()

@@ -6,6 +6,7 @@ import ctypes
 import functools
 import importlib.util
 import os
+import warnings
 
 import numpy as np
 
@@ -17,11 +18,15 @@ from evonet.backends.cuda.device import (
     cuda_versions,
     cupy_version,
     current_device,
+    nvrtc_version,
+    supported_architectures,
 )
 from evonet.backends.cuda.layout import gather_samples
 from evonet.errors import CompileError, DeviceError
 
 _LIBRARIES = ("libcuda.so.1", "nvcuda.dll")
+OLDEST = 70
+"""The oldest architecture: before it, threads of a warp could not wait for some of the others."""
 
 
 def driver_version() -> int:
@@ -59,6 +64,8 @@ def hidden_on_purpose() -> bool:
 def usable_devices() -> tuple[Device, ...]:
     """The GPUs that ran a small kernel correctly, CuPy's current one first.
 
+    One warning names those that did not, if others did.
+
     Raises:
         DeviceError: There are none; says why and how to fix it.
     """
@@ -87,18 +94,27 @@ def _search() -> tuple[int, tuple[Device, ...] | str]:
 def _find_usable() -> tuple[Device, ...] | str:
     try:
         check_cupy()
-        candidates = list_devices()
+        count = count_gpus()
     except DeviceError as error:
         return str(error)
     usable, faults = [], []
-    for device in candidates:
+    for index in range(count):
         try:
+            device = Device(index, cubin)
             try_device(device)
             usable.append(device)
         except DeviceError as error:
             faults.append(str(error))
     if not usable:
         return faults[0]
+    if faults:
+        numbers = ", ".join(str(device.index) for device in usable)
+        warnings.warn(
+            f"evonet uses only GPU {numbers} of {count}: {' '.join(faults)} CUDA_VISIBLE_DEVICES "
+            "hides GPUs that should not be used.",
+            RuntimeWarning,
+            stacklevel=2,
+        )
     first = current_device()
     return tuple(sorted(usable, key=lambda device: (device.index != first, device.index)))
 
@@ -116,8 +132,8 @@ def check_cupy() -> None:
         ) from error
 
 
-def list_devices() -> list[Device]:
-    """All GPUs that CUDA sees; if none, a `DeviceError` says how to fix it."""
+def count_gpus() -> int:
+    """The number of GPUs that CUDA sees; if none, a `DeviceError` says how to fix it."""
     driver, needed = cuda_versions()
     try:
         count = count_devices()
@@ -136,11 +152,12 @@ def list_devices() -> list[Device]:
         raise DeviceError(f"CUDA finds no GPU: {error} {_search_advice()}") from error
     if count == 0:
         raise DeviceError(f"CUDA finds no GPU. {_search_advice()}")
-    return [Device(index, cubin) for index in range(count)]
+    return count
 
 
 def try_device(device: Device) -> None:
     """Compiles, loads and runs one small kernel; any failure is a `DeviceError`."""
+    _check_architecture(device)
     numbers = np.array([[-1, 0, 2**31 - 1]], np.int32)
     found = np.zeros(numbers.shape, np.float32)
     try:
@@ -155,6 +172,26 @@ def try_device(device: Device) -> None:
             f"GPU {device.index} ({device.name}) computes wrong numbers: {found.tolist()} instead "
             f"of {numbers.tolist()}. Reinstall its driver."
         )
+
+
+def _check_architecture(device: Device) -> None:
+    """Raises a `DeviceError` if a GPU is too old for evonet, or for the NVRTC that is installed."""
+    arch = int(device.limits.arch.removeprefix("sm_"))
+    who = f"GPU {device.index} ({device.name}, {device.limits.arch}) cannot be used"
+    if arch < OLDEST:
+        raise DeviceError(f"{who}: evonet needs sm_{OLDEST} or newer.")
+    try:
+        supported = supported_architectures()
+    except CompileError:
+        return  # compiling describes what is missing
+    fault = f"{who}: NVRTC {nvrtc_version()} compiles for sm_{supported[0]} to sm_{supported[-1]}."
+    if arch < supported[0]:
+        raise DeviceError(
+            f"{fault} CUDA 12 is the last for this GPU: remove every package whose name starts "
+            "with cupy or nvidia-cuda, then pip install 'evonet-gpu[cuda12]'."
+        )
+    if arch > supported[-1]:
+        raise DeviceError(f"{fault} Update NVRTC: pip install -U 'evonet-gpu[cuda13]'.")
 
 
 def _fix() -> str:

@@ -185,22 +185,24 @@ def real_name(dtype: np.dtype[Any]) -> str:
     return C_TYPES[f"f{dtype.itemsize}"]
 
 
-def gather_samples(device: Device, x: DeviceArray, dtype: np.dtype[Any]) -> DeviceArray:
+def gather_samples(
+    device: Device, x: DeviceArray, dtype: np.dtype[Any], name: str = "x", copy: bool = False
+) -> DeviceArray:
     """Copies samples [B, I] or [P, B, I] to contiguous ones of a type, on the same GPU.
 
     Integers and wider floats are rounded as NumPy rounds them, denormals included. Samples that are
-    contiguous and of that type are returned as they are.
+    contiguous and of that type are returned as they are, unless a `copy` is asked for.
 
     Raises:
-        ShapeError: The GPU cannot read the type.
+        ShapeError: The GPU cannot read the type of what `name` stands for.
     """
-    if x.dtype == dtype and x.flags.c_contiguous:
+    if x.dtype == dtype and x.flags.c_contiguous and not copy:
         return x
     source = C_TYPES.get(f"{x.dtype.kind}{x.dtype.itemsize}")
     if source is None or not x.dtype.isnative:
         raise ShapeError(
-            f"x on the GPU is {x.dtype}, which evonet does not read there. "
-            f"Convert it first: x.astype({dtype.name!r})."
+            f"{name} on the GPU is {x.dtype}, which evonet does not read there. "
+            f"Convert it first: {name}.astype({dtype.name!r})."
         )
     samples = device.empty(x.shape, dtype)
     count = math.prod(x.shape)

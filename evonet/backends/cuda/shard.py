@@ -5,11 +5,12 @@ Genomes never see each other, so results do not depend on chunks.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +31,7 @@ from evonet.backends.cuda.plan import (
     plan_loss,
     plan_rollout,
 )
+from evonet.backends.cuda.resident import Resident
 from evonet.errors import DeviceMemoryError
 
 if TYPE_CHECKING:
@@ -38,6 +40,8 @@ if TYPE_CHECKING:
     from evonet.backends.cuda.state import DeviceState
     from evonet.definitions.backends import Mapping
     from evonet.schedule.schedule import Schedule
+
+Made = TypeVar("Made")
 
 
 class Chunks:
@@ -106,7 +110,7 @@ class Shard:
         self.end = end
         self._schedule = schedule
         self._mapping = mapping
-        self._uploaded: dict[str, DeviceArray] | None = None  # all genomes, if they fit
+        self._uploaded: Resident | None = None  # all genomes, if they fit
         self._forward_chunks, self._rollout_chunks = Chunks(), Chunks()
         self._workloads: dict[tuple[int, int], Workload] = {}
         self._lock = threading.Lock()  # one call at a time
@@ -115,6 +119,13 @@ class Shard:
         """Frees what is uploaded; the next call uploads it again."""
         self._uploaded = None
         self.device.release_memory()
+
+    def make_room(self, allocate: Callable[[], Made]) -> Made:
+        """Allocates, after freeing what is uploaded if there is too little memory."""
+        with contextlib.suppress(DeviceMemoryError):
+            return allocate()
+        self.free()
+        return allocate()
 
     def forward(self, x: Any, y: Any, state: DeviceState | None = None) -> None:
         """Evaluates samples of the host or any GPU, to this shard's rows of y [P, B, O].
@@ -215,13 +226,20 @@ class Shard:
     ) -> Workload:
         """Launches the forward pass of a chunk."""
         s = self._schedule
-        arrays, x = self._upload(begin, end), samples(begin, end)
+        genes, x = self._upload(begin, end), samples(begin, end)
         work = self._measure(begin, end, x.shape[-2], x.ndim == 2)
         plan = plan_forward(work, self.device.limits, self._mapping)
         first_node = int(s.node_start[begin] - s.node_start[self.begin])
         start = NO_STATE if state is None else state.arguments(first_node)
         scratch = self._scratch(plan)
-        self._launch(plan, forward_arguments(plan, work, s, arrays, x, outputs, scratch, start))
+        if state is not None:
+            state.wait()
+        self._launch(
+            plan, forward_arguments(plan, work, s, genes.arrays, x, outputs, scratch, start)
+        )
+        genes.was_read()
+        if state is not None:
+            state.was_used()
         return work
 
     def _play(
@@ -236,7 +254,7 @@ class Shard:
         begin, end = int(genomes[rows[0]]), int(genomes[rows[-1]]) + 1
         if self._uploaded is not None:
             begin, end = self.begin, self.end
-        arrays = self._upload(begin, end)
+        genes = self._upload(begin, end)
         # The largest genomes first: a warp goes at the pace of its largest.
         nodes, chosen = s.node_start, genomes[rows]
         links = s.edge_start[nodes[chosen + 1]] - s.edge_start[nodes[chosen]]
@@ -247,21 +265,28 @@ class Shard:
         shape = len(rows), episodes.count
         found = Rollout(device.empty(shape, s.dtype), device.empty(shape, np.int32))
         scratch = self._scratch(plan)
-        self._launch(plan, rollout_arguments(plan, episodes, s, arrays, players, *found, scratch))
+        self._launch(
+            plan, rollout_arguments(plan, episodes, s, genes.arrays, players, *found, scratch)
+        )
+        genes.was_read()
         for source, target in zip(found, rollout, strict=True):
             here = np.empty(shape, target.dtype)
             device.download(source, here)
             target[rows] = here
 
-    def _upload(self, begin: int, end: int) -> dict[str, DeviceArray]:
+    def _upload(self, begin: int, end: int) -> Resident:
+        """The genomes [begin, end) on the GPU, for the current stream to read."""
         is_whole = (begin, end) == (self.begin, self.end)
         if is_whole and self._uploaded is not None:
+            self._uploaded.wait()
             return self._uploaded
         packed = pack_schedule(self._schedule, begin, end)
-        arrays = {name: self.device.upload(array) for name, array in packed.items()}
+        uploaded = Resident(
+            self.device, {name: self.device.upload(array) for name, array in packed.items()}
+        )
         if is_whole:
-            self._uploaded = arrays
-        return arrays
+            self._uploaded = uploaded
+        return uploaded
 
     def _measure(self, begin: int, end: int, num_samples: int, shared_x: bool) -> Workload:
         """The workload of some genomes; only what depends on genomes is worth keeping."""

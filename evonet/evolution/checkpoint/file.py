@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -22,13 +22,14 @@ from evonet.config import Config
 from evonet.config.config import digest_tables
 from evonet.errors import CheckpointError, EvonetError
 from evonet.evaluation import OnBadFitness
-from evonet.evolution.state import Best, State
+from evonet.evolution.state import Best, Retest, State
 from evonet.files.checksummed_tensors import read_tensors, write_tensors
 from evonet.files.saved_state import SavedState, ascends, check, check_real, check_whole
 from evonet.functions.registry import adopted, is_texts, join_texts
 from evonet.genes.arrays import ARRAYS, MOST_PINS
 from evonet.genes.file import FUNCTIONS, pack_functions, renumber
 from evonet.genes.population import Population
+from evonet.genes.selection import drop_idle_inputs
 from evonet.messages import show
 from evonet.schedule import build_schedule
 
@@ -40,6 +41,8 @@ VERSION: Final = 1
 # Files from before there were other algorithms do not name theirs.
 UNNAMED: Final = "neat"
 TASK: Final = "task."
+# What the task kept when the best genome was scored.
+BEST_TASK: Final = "task.best."
 
 LARGEST_GENERATION: Final = 2**31
 COUNTERS: Final = ("next_id", "next_node_key", "next_innovation")
@@ -121,7 +124,7 @@ def read_checkpoint(path: str | os.PathLike[str], algorithm: type[Algorithm]) ->
         text = str(error)
         text = text if text.startswith(f"{where}: ") else f"{where}: {text}"
         raise CheckpointError(text) from error
-    kept = {name.removeprefix(TASK): arrays[name] for name in arrays if name.startswith(TASK)}
+    kept = _kept(arrays, TASK)
     return Checkpoint(Path(path), algorithm, config, seed, on_bad_fitness, state, kept)
 
 
@@ -153,13 +156,26 @@ def pack(
         settings["best"] = {"fitness": best.fitness, "generation": best.generation, "id": best.id}
         if best.validation is not None:
             settings["best"]["validation"] = best.validation
+        if best.tested is not None:
+            settings["best"]["tested"] = asdict(best.tested)
     name = algorithm.title()
     if name != UNNAMED:
         settings["algorithm"] = name
     tensors["ids"] = np.asarray(state.ids, np.int64)
     tensors["fitness"] = np.zeros(0) if state.fitness is None else state.fitness
     kept = {f"{TASK}{n}": np.ascontiguousarray(array) for n, array in (task_state or {}).items()}
+    if best is not None:
+        kept |= {f"{BEST_TASK}{n}": np.ascontiguousarray(a) for n, a in best.task_state.items()}
     return settings, {**tensors, **more_arrays, **kept}
+
+
+def _kept(arrays: Mapping[str, NDArray[Any]], prefix: str) -> dict[str, NDArray[Any]]:
+    """Picks what the task keeps, without what it kept for the best genome."""
+    return {
+        name.removeprefix(prefix): array
+        for name, array in arrays.items()
+        if name.startswith(prefix) and (prefix == BEST_TASK or not name.startswith(BEST_TASK))
+    }
 
 
 def check_acyclic(genomes: Population) -> None:
@@ -168,6 +184,7 @@ def check_acyclic(genomes: Population) -> None:
     Raises:
         CyclicGenomeError: A genome has a cycle; names it and the cycle.
     """
+    genomes, _ = drop_idle_inputs(genomes)  # a file may declare any number of them
     arrays: dict[str, Any] = {name: getattr(genomes, name) for name in Population.__slots__}
     arrays["enabled"] = np.ones_like(genomes.enabled)
     build_schedule(Population(**arrays, validate=False))
@@ -236,7 +253,11 @@ def _state(saved: SavedState, config: Config) -> State:
         sign = -1.0 if config.neat.fitness_criterion == "min" else 1.0
         check(
             best is not None
-            and (best.validation is not None or (sign * fitness <= sign * best.fitness).all()),
+            and (
+                best.validation is not None
+                or best.tested is not None
+                or (sign * fitness <= sign * best.fitness).all()
+            ),
             "the best genome so far is not the best one.",
         )
     return State(
@@ -273,10 +294,10 @@ def _best(saved: SavedState, genome: Population, generation: int, next_id: int) 
     found = saved.settings["best"]
     if found is None:
         return None
-    known = isinstance(found, dict) and set(found) - {"validation"} == {
-        *("fitness", "generation", "id")
-    }
-    saved.expect("best", known, "a table of fitness, generation and id, and maybe validation")
+    names = {"fitness", "generation", "id"}
+    known = isinstance(found, dict) and names <= set(found) <= names | {"validation", "tested"}
+    wanted = "a table of fitness, generation and id, and maybe validation and tested"
+    saved.expect("best", known, wanted)
     validation = found.get("validation")
     return Best(
         genome=genome,
@@ -284,4 +305,19 @@ def _best(saved: SavedState, genome: Population, generation: int, next_id: int) 
         generation=check_whole("best.generation", found["generation"], 0, generation),
         id=check_whole("best.id", found["id"], 1, next_id - 1),
         validation=None if validation is None else check_real("best.validation", validation),
+        tested=_tested(found["tested"], found["fitness"]) if "tested" in found else None,
+        task_state=_kept(saved.arrays, BEST_TASK),
     )
+
+
+def _tested(found: Any, fitness: float) -> Retest:
+    reals = ("low", "high", "worst")
+    known = isinstance(found, dict) and set(found) == {"episodes", *reals}
+    expected = "Expected a table of episodes, low, high and worst."
+    check(known, f"best.tested is {show(found)}. {expected}")
+    tested = Retest(
+        episodes=check_whole("best.tested.episodes", found["episodes"], 2, 2**31 - 1),
+        **{name: check_real(f"best.tested.{name}", found[name]) for name in reals},
+    )
+    check(tested.low <= fitness <= tested.high, "the best fitness is outside its interval.")
+    return tested

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -16,6 +16,7 @@ from evonet.errors import CheckpointError, check_whole
 from evonet.evaluation import OnBadFitness
 from evonet.evolution.checkpoint.file import Checkpoint, read_checkpoint, write_checkpoint
 from evonet.evolution.checkpoint.restore import restore
+from evonet.files.atomic import remove_leftovers, resolve_inside
 
 if TYPE_CHECKING:
     from evonet.evolution.algorithm import Algorithm
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
 SomeAlgorithm = TypeVar("SomeAlgorithm", bound="Algorithm")
 
 NAME: Final = re.compile(r"checkpoint-([0-9]{6,})\.safetensors")
-# What a killed process leaves behind; `open_atomic` names it.
-LEFTOVER: Final = re.compile(r"\.checkpoint-[0-9]{6,}\.safetensors\.[0-9a-f]+\.tmp")
 
 
 def save_checkpoint(
@@ -55,7 +54,7 @@ def save_checkpoint(
     home = Path(folder)
     home.mkdir(parents=True, exist_ok=True)
     path = home / f"checkpoint-{algorithm.generation:06d}.safetensors"
-    write_checkpoint(path, algorithm, task_state)
+    write_checkpoint(resolve_inside(path), algorithm, task_state)
     tidy_checkpoints(home, algorithm.generation, keep)
     return path
 
@@ -76,13 +75,13 @@ def tidy_checkpoints(folder: str | os.PathLike[str], generation: int, keep: int)
     for file in files:
         if file not in kept:
             file.unlink(missing_ok=True)
-    for file in Path(folder).iterdir():
-        if LEFTOVER.fullmatch(file.name):
-            file.unlink(missing_ok=True)
+    remove_leftovers(folder, _Names())
 
 
 def list_checkpoints(folder: str | os.PathLike[str]) -> list[Path]:
     """Lists the checkpoints of a folder, oldest first; none if there is no such folder.
+
+    What has the name of a checkpoint and is no file is left alone.
 
     Raises:
         OSError: The folder cannot be read.
@@ -90,8 +89,15 @@ def list_checkpoints(folder: str | os.PathLike[str]) -> list[Path]:
     home = Path(folder)
     if not home.is_dir():
         return []
-    found = [file for file in home.iterdir() if NAME.fullmatch(file.name)]
+    found = [file for file in home.iterdir() if NAME.fullmatch(file.name) and file.is_file()]
     return sorted(found, key=generation_of)
+
+
+class _Names(Container[str]):
+    """The names of all checkpoints that there might be."""
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and NAME.fullmatch(name) is not None
 
 
 def generation_of(path: Path) -> int:
@@ -116,8 +122,8 @@ def load_checkpoint(
     Args:
         path: A checkpoint, or a folder, of which the newest that can be read is taken.
         config: What to continue with; None for the config in the checkpoint. A config that would
-            evolve otherwise is refused, unless this is a fork. The tables [run] and [task] may
-            change freely, except the seed.
+            evolve otherwise is refused, unless this is a fork. The table [run] may change freely,
+            except the seed.
         fork: Whether to continue with another config or seed than before, on purpose.
         algorithm: The class of what evolves.
         seed: None for the seed of the run.

@@ -64,18 +64,23 @@ def restore(
 
 
 def _changes(old: Config, new: Config, population: Population) -> dict[str, str]:
-    """Names the settings that make a run evolve otherwise, with both values."""
-    if old.digest() == new.digest():
+    """Names the settings that make a run evolve otherwise, with both values.
+
+    Those of the task are among them: what it scores decides what evolves. A config without [task]
+    leaves the task to the caller.
+    """
+    tables = ("task", *EVOLUTION) if old.task and new.task else EVOLUTION
+    if old.digest() == new.digest() and (old.task == new.task or "task" not in tables):
         return {}
     before, after = old.to_dict(), new.to_dict()
-    for tables in (before, after):
-        tables.setdefault("functions", {})
+    for config in (before, after):
+        config.setdefault("functions", {})
         # Spelling out what was left to the task is no change.
         for name in ("num_inputs", "num_outputs"):
-            tables["genome"].setdefault(name, getattr(population, name))
+            config["genome"].setdefault(name, getattr(population, name))
     return {
         f"{table}.{key}": f"{_shown(before[table], key)}, now {_shown(after[table], key)}"
-        for table in EVOLUTION
+        for table in tables
         for key in before[table] | after[table]
         if before[table].get(key) != after[table].get(key)
     }

@@ -35,5 +35,5 @@ def environment_task(
             f"{', '.join(NATIVE)} without options."
         )
     if known and native is not False:
-        return Control(NATIVE[environment], episodes=episodes, max_steps=max_steps, trials=0)
-    return gymnasium_task(environment, episodes=episodes, max_steps=max_steps, options=options)
+        return Control(NATIVE[environment], episodes=episodes, max_steps=max_steps, retests=0)
+    return gymnasium_task(environment, episodes=episodes or 1, max_steps=max_steps, options=options)

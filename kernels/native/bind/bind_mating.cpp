@@ -1,5 +1,4 @@
 // bind_mating.cpp: who has children with whom, and exact sums, for Python.
-#include <cmath>
 #include <string>
 
 #include "native/bind/bindings.h"

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "native/neat_python/stable_abi.h"
+
 namespace evonet {
 
 namespace nb = nanobind;
@@ -27,8 +29,12 @@ class Names {
 };
 
 inline nb::object attribute(PyObject* object, PyObject* name) {
+#if defined(Py_LIMITED_API)
+  PyObject* found = PyObject_GetAttr(object, name);
+#else
   const getattrofunc get = Py_TYPE(object)->tp_getattro;  // what PyObject_GetAttr calls, too
   PyObject* found = get != nullptr ? get(object, name) : PyObject_GetAttr(object, name);
+#endif
   if (found == nullptr) throw nb::python_error();
   return nb::steal(found);
 }

@@ -421,16 +421,7 @@ def test_samples_may_be_on_any_of_several_gpus(place: int, out: Any, two_gpus: M
 
 
 class OneAfterTheOther:
-    """An executor whose threads do not overlap, so that nobody waits by accident for another."""
-
-    def __init__(self, workers: int) -> None:
-        self._workers = workers
-
-    def __enter__(self) -> OneAfterTheOther:
-        return self
-
-    def __exit__(self, *raised: object) -> None:
-        pass
+    """Threads that do not overlap, so that nobody waits by accident for another."""
 
     def submit(self, *work: Any) -> Future[None]:
         with ThreadPoolExecutor(1) as pool:
@@ -440,7 +431,7 @@ class OneAfterTheOther:
 def test_other_threads_wait_for_the_samples(
     two_gpus: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cuda_backend, "ThreadPoolExecutor", OneAfterTheOther)
+    monkeypatch.setattr(cuda_backend, "threads_for", lambda count: OneAfterTheOther())
     x = samples(9, 3)
     y = on("cuda")(uploaded(x.astype(np.float64)))
     assert_same_bits(y, on("cpu")(x))

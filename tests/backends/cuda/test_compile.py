@@ -248,10 +248,24 @@ def write_kernel(folder: Path, body: str, monkeypatch: pytest.MonkeyPatch) -> No
 # ---- the cache ------------------------------------------------------------------------------
 
 
+@pytest.fixture(autouse=True)
+def new_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiler, "_images", {})
+
+
+def forget(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lets the next call look into the folder, as another process would."""
+    monkeypatch.setattr(compiler, "_images", {})
+
+
 def test_a_kernel_is_compiled_once(empty_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = compiler.cubin("forward_levels", OPTIONS, "sm_86")
-    assert first.parent == empty_cache
+    entry = compiler.cache_entry("forward_levels", OPTIONS, "sm_86")
+    assert entry.parent == empty_cache
+    assert entry.read_bytes() == first
     monkeypatch.setattr(compiler, "compile_kernel", None)  # calling it would fail
+    assert compiler.cubin("forward_levels", OPTIONS, "sm_86") == first
+    forget(monkeypatch)
     assert compiler.cubin("forward_levels", OPTIONS, "sm_86") == first
 
 
@@ -264,30 +278,34 @@ def test_an_entry_depends_on_arch_options_and_every_header(
     planted.write_text(f'#include "outer.h"\n{source}')
     (tmp_path / "outer.h").write_text('#include "inner.h"\n')
     (tmp_path / "inner.h").write_text("// 1\n")
-    entries = [compiler.cubin("planted", {}, "sm_86"), compiler.cubin("planted", {}, "sm_89")]
-    entries.append(compiler.cubin("planted", {"X": 1}, "sm_86"))
+    entry = functools.partial(compiler.cache_entry, "planted")
+    entries = [entry({}, "sm_86"), entry({}, "sm_89"), entry({"X": 1}, "sm_86")]
     (tmp_path / "inner.h").write_text("// 2\n")
-    entries.append(compiler.cubin("planted", {}, "sm_86"))
+    entries.append(entry({}, "sm_86"))
     monkeypatch.setattr(compiler, "nvrtc_version", lambda: "99.9")
-    entries.append(compiler.cubin("planted", {}, "sm_86"))
+    entries.append(entry({}, "sm_86"))
     assert len(set(entries)) == 5
+    assert compiler.cubin("planted", {}, "sm_86")
+    assert [path.exists() for path in entries] == [False, False, False, False, True]
 
 
 @pytest.mark.parametrize("damage", ["truncated", "replaced", "no seal"])
 def test_a_damaged_entry_is_compiled_again(damage: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    entry = compiler.cubin("forward_levels", OPTIONS, "sm_86")
-    intact = entry.read_bytes()
+    intact = compiler.cubin("forward_levels", OPTIONS, "sm_86")
+    entry = compiler.cache_entry("forward_levels", OPTIONS, "sm_86")
     if damage == "truncated":
         entry.write_bytes(intact[: len(intact) // 2])
     elif damage == "replaced":
         entry.write_bytes(b"\x7fELF" + bytes(100))
     else:
         entry.with_suffix(".sha256").unlink()
-    assert compiler.cubin("forward_levels", OPTIONS, "sm_86") == entry
+    forget(monkeypatch)
+    again = compiler.cubin("forward_levels", OPTIONS, "sm_86")
+    assert entry.read_bytes() == again
     seal = entry.with_suffix(".sha256").read_text()
-    assert hashlib.sha256(entry.read_bytes()).hexdigest() == seal
-    assert entry.read_bytes()[:4] == intact[:4]
-    assert len(entry.read_bytes()) == len(intact)
+    assert hashlib.sha256(again).hexdigest() == seal
+    assert again[:4] == intact[:4]
+    assert len(again) == len(intact)
     assert sorted(p.suffix for p in entry.parent.iterdir()) == [".cubin", ".sha256"]
 
 
@@ -297,9 +315,9 @@ def test_a_folder_that_cannot_be_written_is_no_obstacle(
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setenv("EVONET_CACHE", str(tmp_path / "file"))
     with pytest.warns(RuntimeWarning, match="EVONET_CACHE"):
-        entry = compiler.cubin("forward_levels", OPTIONS, "sm_86")
-    assert entry.is_file()
-    assert compiler.cubin("forward_levels", OPTIONS, "sm_86") == entry  # no second warning
+        image = compiler.cubin("forward_levels", OPTIONS, "sm_86")
+    assert image[:4] == b"\x7fELF"
+    assert compiler.cubin("forward_levels", OPTIONS, "sm_86") == image  # no second warning
 
 
 def test_headers_in_the_current_folder_are_not_mistaken_for_ours(
@@ -333,7 +351,9 @@ def test_compiling_needs_no_driver_and_no_gpu() -> None:
     """In a process of its own, since imaginary GPUs of other tests must not help."""
     code = (
         "from evonet.backends.cuda import compiler;"
-        f"print(compiler.cubin('forward_levels', {OPTIONS!r}, 'sm_90').name)"
+        f"arguments = 'forward_levels', {OPTIONS!r}, 'sm_90';"
+        "image = compiler.cubin(*arguments); entry = compiler.cache_entry(*arguments);"
+        "assert entry.read_bytes() == image; print(entry.name)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.startswith("forward_levels-sm_90-")

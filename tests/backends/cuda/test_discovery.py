@@ -162,7 +162,58 @@ def test_only_the_gpus_that_work_are_used(
         honest(device)
 
     monkeypatch.setattr(discovery, "try_device", picky)
-    assert [device.index for device in discovery.usable_devices()] == [1, 2]
+    with pytest.warns(RuntimeWarning, match="evonet uses only GPU 1, 2 of 3: too old"):
+        assert [device.index for device in discovery.usable_devices()] == [1, 2]
+
+
+@pytest.mark.parametrize("busy", [{0}, {1}, {0, 2}])
+def test_a_gpu_that_another_process_has_for_itself_leaves_the_others(
+    busy: set[int], imaginary_gpus: Lend
+) -> None:
+    machine = imaginary_gpus(num_devices=3)
+    machine.unavailable = busy
+    population = evonet.Population.random(9, 2, 1, num_nodes=4, num_connections=6, seed=1)
+    chosen, said = resolve("cuda")
+    assert chosen == "cuda"
+    assert len(said) == 1
+    assert all(f"GPU {index} (" in said[0] for index in busy)
+    assert "busy or unavailable" in said[0]
+    assert resolve("auto") == ("cuda", [])
+    assert {device.index for device in discovery.usable_devices()} == {0, 1, 2} - busy
+    x = np.ones((2, 2), np.float32)
+    found = evonet.compile(population, backend="cuda")(x)
+    np.testing.assert_array_equal(found, evonet.compile(population, backend="cpu")(x))
+
+
+def test_all_gpus_busy_is_explained(imaginary_gpus: Lend) -> None:
+    imaginary_gpus(num_devices=2).unavailable = {0, 1}
+    chosen, said = resolve("cuda")
+    assert chosen == "cpu"
+    assert len(said) == 1
+    assert "busy or unavailable" in said[0]
+
+
+@pytest.mark.parametrize(
+    ("capability", "cuda", "says"),
+    [
+        ((7, 0), 13020, "NVRTC 13.999 compiles for sm_75 to sm_121. CUDA 12 is the last for"),
+        ((7, 0), 12090, ""),
+        ((13, 0), 13020, "compiles for sm_75 to sm_121. Update NVRTC: pip install -U"),
+        ((6, 1), 12090, "evonet needs sm_70 or newer."),
+    ],
+)
+def test_the_advice_fits_the_architecture(
+    capability: tuple[int, int], cuda: int, says: str, imaginary_gpus: Lend
+) -> None:
+    machine = imaginary_gpus()
+    machine.compute_capability, machine.runtime = capability, cuda
+    if not says:
+        assert resolve("cuda") == ("cuda", [])
+        return
+    chosen, said = resolve("cuda")
+    assert chosen == "cpu"
+    assert says in said[0]
+    assert ("evonet-gpu[cuda12]" in said[0]) == (capability == (7, 0))
 
 
 def test_the_environment_says_what_auto_takes(

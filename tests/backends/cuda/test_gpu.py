@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import evonet
-from evonet.backends.cuda.discovery import usable_devices
 from evonet.doctor.comparisons import COMPARISONS, BitComparison
+from tests.support.gpu_memory import little_memory
 
 pytestmark = pytest.mark.gpu
 
@@ -50,19 +50,9 @@ def test_cupy_samples_of_any_number_type_are_rounded_as_numpy_rounds(dtype: Any)
 
 
 def test_too_little_memory_is_met_by_smaller_pieces() -> None:
-    import cupy
-
     population = evonet.Population.random(500, 8, 4, num_nodes=50, num_connections=200, seed=1)
     x = np.random.default_rng(1).normal(size=(2000, 8)).astype(np.float32)
     expected = evonet.compile(population, backend="cpu")(x)
-    pool = cupy.get_default_memory_pool()
-    pool.free_all_blocks()
-    before = pool.get_limit()
-    for device in usable_devices():
-        with cupy.cuda.Device(device.index):
-            pool.set_limit(pool.total_bytes() + (4 << 20))
-    try:
+    with little_memory(4 << 20):
         found = evonet.compile(population, backend="cuda")(x)
-    finally:
-        pool.set_limit(before)
     assert (found.view("u4") == expected.view("u4")).all()

@@ -221,7 +221,7 @@ def test_evolution_of_a_control_task_is_that_of_the_processor(imaginary_gpus: Le
     runs = []
     for backend in ("cpu", "cuda"):
         result = evonet.evolve(
-            make_task("cartpole", episodes=3, max_steps=60, trials=7, solved=55.0),
+            make_task("cartpole", episodes=3, max_steps=60, retests=7, solved=55.0),
             config,
             generations=3,
             seed=2,

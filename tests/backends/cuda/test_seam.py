@@ -6,6 +6,7 @@ is installed, the list is compared with it again.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ import pytest
 
 import evonet
 from tests.cupy_stand_in import Machine, names
+from tests.support.gpu_memory import little_memory
 
 Lend = Callable[..., Machine]
 
@@ -50,7 +52,13 @@ def test_a_touch_of_cupy_would_be_found(line: str) -> None:
 
 def test_the_package_uses_only_recorded_names_of_cupy() -> None:
     used = names.used_by_the_package()
-    assert {"cupy.RawModule", "cupy.cuda.runtime.memcpyPeer", "cupy.cuda.nvrtc.getCUBIN"} <= used
+    assert {
+        "cupy.cuda.Module.load",
+        "cupy.cuda.Event.record",
+        "cupy.cuda.Stream.null.wait_event",
+        "cupy.cuda.runtime.memcpyAsync",
+        "cupy.cuda.nvrtc.getCUBIN",
+    } <= used
     assert used <= names.recorded(), "record them: python -m tests.cupy_stand_in.names"
 
 
@@ -119,6 +127,28 @@ def test_a_kernel_refuses_host_arrays_and_runs_late(imaginary_gpus: Lend) -> Non
     assert np.isnan(target._values).all()
     machine.wait(0)
     assert target._values.tolist() == [[1.0, 1.0]]
+
+
+def test_every_gpu_gets_its_own_limit_of_memory_back(imaginary_gpus: Lend) -> None:
+    imaginary_gpus(num_devices=3)
+    import cupy
+
+    pool = cupy.get_default_memory_pool()
+
+    def limits() -> list[int]:
+        found = []
+        for index in range(3):
+            with cupy.cuda.Device(index):
+                found.append(pool.get_limit())
+        return found
+
+    for index in range(3):
+        with cupy.cuda.Device(index):
+            pool.set_limit(1000 * index)
+    with contextlib.suppress(KeyError), little_memory(77):
+        assert limits() == [77, 77, 77]
+        raise KeyError
+    assert limits() == [0, 1000, 2000]
 
 
 def test_a_kernel_of_another_architecture_is_not_loaded(imaginary_gpus: Lend) -> None:

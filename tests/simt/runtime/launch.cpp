@@ -17,14 +17,14 @@ Launch::Launch(const Request& request)
     : request(request),
       image(reinterpret_cast<const void*>(request.entry->run)),
       num_threads(request.block[0] * request.block[1] * request.block[2]),
-      num_blocks_(uint64_t(request.grid[0]) * request.grid[1] * request.grid[2]) {
+      num_blocks_(request.num_blocks) {
   indices.reserve(num_threads);
   for (unsigned z = 0; z < request.block[2]; ++z)
     for (unsigned y = 0; y < request.block[1]; ++y)
       for (unsigned x = 0; x < request.block[0]; ++x) indices.push_back({x, y, z});
   if (request.order == kRandom) {
     shuffled_.resize(num_blocks_);
-    std::iota(shuffled_.begin(), shuffled_.end(), uint64_t(0));
+    std::iota(shuffled_.begin(), shuffled_.end(), request.first_block);
     Random(request.seed).shuffle(shuffled_.data(), shuffled_.size());
   }
 }
@@ -33,8 +33,8 @@ bool Launch::take_block(uint64_t* linear) {
   uint64_t place = num_taken_++;
   if (stop || place >= num_blocks_) return false;
   *linear = request.order == kRandom    ? shuffled_[place]
-            : request.order == kReverse ? num_blocks_ - 1 - place
-                                        : place;
+            : request.order == kReverse ? request.first_block + num_blocks_ - 1 - place
+                                        : request.first_block + place;
   return true;
 }
 

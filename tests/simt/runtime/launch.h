@@ -35,7 +35,9 @@ struct Request {
   int32_t num_workers;
   const RegionRequest* regions;
   uint64_t num_regions;
-  uint64_t arena, arena_size;  // around the regions: what may be touched by mistake and do no harm
+  uint64_t first_block, num_blocks;  // those of the grid that run
+  // Around the regions: what may be touched by mistake and do no harm.
+  uint64_t arena, arena_size;
 };
 
 // A small generator; every block has its own, so that the order of blocks changes nothing else.

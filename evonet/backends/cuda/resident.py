@@ -1,0 +1,56 @@
+"""Arrays that stay on a GPU between calls, whichever streams the calls use.
+
+Streams run side by side, and CuPy orders nothing between them. So whoever reads waits for the
+stream that wrote, and memory is freed only after all other streams are done with it: CuPy would
+give it to the stream that allocated it, whose next work does not wait for theirs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from evonet.errors import DeviceError
+
+if TYPE_CHECKING:
+    from evonet.backends.cuda.device import Device, DeviceArray, Moment, StreamKey
+
+
+class Resident:
+    """Arrays by name, allocated on the stream that is current when this is made.
+
+    A call that uses them starts with `wait` and ends with `was_read` or `was_written`.
+    """
+
+    def __init__(self, device: Device, arrays: Mapping[str, DeviceArray]) -> None:
+        """Takes arrays whose contents, if they have any, are already queued on this stream."""
+        self.arrays = arrays
+        self._device = device
+        self._written = device.record()
+        self._home = self._written.stream
+        self._uses: dict[StreamKey, Moment] = {}  # the last one of every other stream
+
+    def wait(self) -> None:
+        """Lets the current stream wait for the one that wrote."""
+        self._device.wait_for(self._written)
+
+    def was_read(self) -> None:
+        """Notes that the current stream reads the arrays."""
+        if self._device.stream() != self._home:
+            moment = self._device.record()
+            self._uses[moment.stream] = moment
+
+    def was_written(self) -> None:
+        """Notes that the current stream writes the arrays; a later `wait` waits for that."""
+        self._written = self._device.record()
+        if self._written.stream != self._home:
+            self._uses[self._written.stream] = self._written
+
+    def __del__(self) -> None:
+        if sys.is_finalizing():
+            return
+        with contextlib.suppress(DeviceError):
+            for moment in self.__dict__.get("_uses", {}).values():
+                self._device.wait_on_host(moment)

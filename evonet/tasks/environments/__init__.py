@@ -1,0 +1,1 @@
+"""Gymnasium environments, of which only those are stepped whose episode is running."""

@@ -1,0 +1,389 @@
+"""Gymnasium environments as tasks: what is stepped, what networks see, and what they can do."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any, ClassVar
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium import spaces
+
+import evonet
+from evonet import Config, Network, OptionError, Population
+from evonet.errors import EpisodeError
+from evonet.runs.start import resume_run, start_run
+from evonet.tasks import Control, Task, make_task
+from evonet.tasks.environments.episodes import play
+from evonet.tasks.environments.spaces import decoder, flatten, size_of
+from evonet.tasks.environments.statistics import Statistics
+from evonet.tasks.gymnasium import GymnasiumTask
+
+
+def population(task: Task, count: int, seed: int = 5) -> Population:
+    return Population.random(
+        count,
+        task.num_inputs,
+        task.num_outputs,
+        num_nodes=task.num_outputs + 3,
+        num_connections=4 * task.num_outputs + 6,
+        activations=("tanh", "sigmoid"),
+        seed=seed,
+    )
+
+
+def networks(task: Task, count: int, **options: Any) -> Network:
+    return evonet.compile(population(task, count), **options)
+
+
+def gym_task(name: str, **options: Any) -> GymnasiumTask:
+    task = make_task(f"gym:{name}", **options)
+    assert isinstance(task, GymnasiumTask)
+    return task
+
+
+class Counting:
+    """An environment that lasts as long as its seed says, and counts who steps it when."""
+
+    steps: ClassVar[int] = 0
+
+    def __init__(self) -> None:
+        self.left = 0
+
+    def reset(self, seed: int) -> Any:
+        assert self.left == 0, "an episode was cut short"
+        self.left = self.start = seed
+        return np.array([float(seed), 0.0])
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool]:
+        assert self.left > 0, "an environment was stepped after its episode"
+        type(self).steps += 1
+        self.left -= 1
+        return np.array([float(self.start), float(self.left)]), 1.0, self.left == 0, False
+
+
+@pytest.mark.parametrize("places", [1, 2, 7, 1000])
+@pytest.mark.parametrize("kind", ["feedforward", "recurrent"])
+def test_only_running_episodes_are_stepped(places: int, kind: Any) -> None:
+    """Returns depend on nothing that is played beside, and no step is wasted."""
+    genomes = Population.random(5, 2, 1, num_nodes=4, num_connections=8, seed=3)
+    seeds = [3, 11, 1, 6]
+    made: dict[int, Counting] = {}
+    heard: list[float] = []
+
+    def decode(outputs: Any) -> Any:
+        heard.extend(outputs[:, 0].tolist())
+        return outputs
+
+    Counting.steps = 0
+    played = play(
+        evonet.compile(genomes, kind=kind),
+        seeds,
+        lambda i: made.setdefault(i, Counting()),
+        decode,
+        most_places=places,
+    )
+    assert played.returns.tolist() == [[3, 11, 1, 6]] * 5
+    assert played.steps.tolist() == [[3, 11, 1, 6]] * 5
+    assert not played.truncated.any()
+    assert Counting.steps == 5 * sum(seeds)
+    assert len(made) <= min(places, 20)
+    # What networks answer in each episode is what one alone would answer, memory included.
+    alone = []
+    for g in range(5):
+        for seed in seeds:
+            network = evonet.compile(genomes[g : g + 1], kind=kind)
+            seen = [[seed, 0.0], *([seed, left] for left in range(seed - 1, 0, -1))]
+            alone += [float(network(np.array([x]))[0, 0, 0]) for x in seen]
+    assert sorted(heard) == sorted(alone)
+
+
+def test_a_gymnasium_environment_is_a_task() -> None:
+    task = gym_task("CartPole-v1", episodes=2)
+    assert (task.num_inputs, task.num_outputs) == (4, 2)
+    assert (task.max_steps, task.fitness_threshold) == (500, 475)
+    network = networks(task, 6)
+    found = task.evaluate(network, 4)
+    assert found.shape == (6,)
+    assert found.min() >= 8
+    assert len(np.unique(found)) > 1
+    assert task.evaluate(network, 4).tolist() == found.tolist()
+    alone = evonet.compile(population(task, 6)[2:3])
+    assert task.evaluate(alone, 4).tolist() == found[2:3].tolist()
+    task.close()
+
+
+def test_defaults_play_several_episodes_and_test_champions() -> None:
+    task = gym_task("CartPole-v1")
+    assert (task.episodes, task.retests, task.normalize) == (3, 100, False)
+    config = Config.from_dict({"task": {"name": "gym:CartPole-v1"}})
+    assert config.genome.activation.default == "tanh"
+
+
+def test_cartpole_by_gymnasium_and_by_the_kernels_are_the_same_game() -> None:
+    """Many episodes of the same networks have the same mean length, within its error."""
+    gym, kernel = gym_task("CartPole-v1", episodes=40), Control("cartpole", episodes=40)
+    network = networks(kernel, 6)
+    theirs, ours = gym.evaluate(network, 1), kernel.evaluate(network, 1)
+    spread = network.rollout("cartpole", episodes=40, seed=1).returns.std(axis=1)
+    assert (abs(theirs - ours) <= 1 + 5 * spread / np.sqrt(20)).all()
+
+
+def test_the_step_limit_truncates_and_the_environment_terminates() -> None:
+    task = gym_task("CartPole-v1", max_steps=9)
+    played = task.play(networks(task, 8), 3, 0, 4)
+    assert played.steps.max() == 9
+    assert played.truncated.any()
+    assert not played.truncated.all()
+    assert (played.steps[played.truncated] == 9).all()
+
+
+def test_no_step_is_wasted() -> None:
+    task = gym_task("CartPole-v1", episodes=3)
+    taken = 0
+
+    class Counted(gymnasium.Wrapper[Any, Any, Any, Any]):
+        def step(self, action: Any) -> Any:
+            nonlocal taken
+            taken += 1
+            return super().step(action)
+
+    for place in range(60):
+        environment = task._place(place)
+        environment.environment = Counted(environment.environment)
+    played = task.play(networks(task, 20), 1, 0, 3)
+    assert taken == played.steps.sum() == task.environment_steps
+
+
+# ---- spaces -------------------------------------------------------------------------------------
+
+NESTED = spaces.Dict(
+    {
+        "b": spaces.Tuple((spaces.Discrete(2, start=5), spaces.MultiBinary(2))),
+        "a": spaces.Box(-2.0, 4.0, (2, 2), np.float32),
+        "c": spaces.MultiDiscrete([2, 3]),
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("space", "seen", "numbers"),
+    [
+        (spaces.Box(0, 255, (2, 2), np.uint8), np.array([[1, 2], [3, 4]]), [1, 2, 3, 4]),
+        (spaces.Discrete(3, start=4), 5, [0, 1, 0]),
+        (spaces.MultiDiscrete([2, 3]), np.array([1, 0]), [0, 1, 1, 0, 0]),
+        (spaces.MultiBinary(3), np.array([1, 0, 1]), [1, 0, 1]),
+        (spaces.Tuple((spaces.Discrete(2), spaces.Box(0, 1, (1,)))), (1, [0.5]), [0, 1, 0.5]),
+        (spaces.Dict({"x": spaces.Discrete(2)}), {"x": 0}, [1, 0]),
+    ],
+)
+def test_observations_become_numbers(space: Any, seen: Any, numbers: list[float]) -> None:
+    assert flatten(space, seen).tolist() == numbers
+    assert size_of(space, "x", "observations") == len(numbers)
+
+
+def test_any_allowed_space_has_actions_that_it_contains() -> None:
+    size = size_of(NESTED, "x", "actions")
+    assert size == 2 + 2 + 4 + 5
+    for action in decoder(NESTED)(np.random.default_rng(1).normal(size=(50, size))):
+        assert NESTED.contains(action)
+
+
+def test_continuous_actions_are_stretched_to_their_bounds() -> None:
+    moves = decoder(spaces.Box(-2, 2, (1,)))(np.array([[-5.0], [-1], [0], [0.5], [np.nan]]))
+    assert moves.ravel().tolist() == [-2, -2, 0, 1, 2]
+    half = decoder(spaces.Box(0.0, np.inf, (1,)))
+    assert half(np.array([[-3.0], [7.5]])).ravel().tolist() == [0, 7.5]
+    whole = decoder(spaces.Box(0, 255, (1,), np.uint8))
+    assert whole(np.array([[-1.0], [0.0], [1.0]])).ravel().tolist() == [0, 128, 255]
+    task = gym_task("Pendulum-v1", max_steps=3)
+    assert np.isfinite(task.evaluate(networks(task, 3), 0)).all()
+
+
+def test_the_largest_output_is_the_discrete_action() -> None:
+    choose = decoder(spaces.Discrete(3, start=10))
+    assert choose(np.array([[0.1, 0.9, 0.9], [np.nan, -1, -2], [3, 2, 1]])) == [11, 11, 10]
+    several = decoder(spaces.MultiDiscrete([2, 3]))
+    assert several(np.array([[0.0, 1, 5, 4, 6]])).tolist() == [[1, 2]]
+    assert decoder(spaces.MultiBinary(2))(np.array([[-0.1, 0.2]])).tolist() == [[0, 1]]
+
+
+def test_discrete_observations_become_one_input_each() -> None:
+    task = gym_task("FrozenLake-v1", options={"is_slippery": False}, max_steps=5)
+    assert task.num_inputs == 16
+    assert task.make_environment().reset(0).tolist() == [1.0, *[0.0] * 15]
+    assert gym_task("Blackjack-v1").num_inputs == 32 + 11 + 2
+
+
+# ---- options -----------------------------------------------------------------------------------
+
+
+def test_frames_are_stacked_and_actions_repeated() -> None:
+    task = gym_task("CartPole-v1", frame_stack=3, action_repeat=4)
+    assert task.num_inputs == 12
+    one, stacked = gym_task("CartPole-v1").make_environment(), task.make_environment()
+    first = one.reset(7)
+    assert stacked.reset(7).tolist() == [*first, *first, *first]
+    seen = [one.step(1) for _ in range(4)]
+    found, reward, terminated, truncated = stacked.step(1)
+    assert found.tolist() == [*first, *first, *np.asarray(seen[-1][0], np.float64).tolist()]
+    assert (reward, terminated, truncated) == (4.0, False, False)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"episodes": 0}, {"frame_stack": 0}, {"action_repeat": 1.5}, {"normalize": 3}, {"retests": 1}],
+)
+def test_options_out_of_range_are_refused(options: dict[str, Any]) -> None:
+    with pytest.raises(OptionError, match=f"{next(iter(options))} = .* must be"):
+        gym_task("CartPole-v1", **options)
+
+
+# ---- statistics ----------------------------------------------------------------------------------
+
+
+def test_statistics_are_those_of_all_observations() -> None:
+    task = gym_task("CartPole-v1", normalize=True)
+    plain = gym_task("CartPole-v1")
+    network = networks(task, 6)
+    seen: list[Any] = []
+    environment = plain.make_environment()
+    for g in range(6):  # while nothing is known, observations stay as they are
+        alone = evonet.compile(population(task, 6)[g : g + 1])
+        for seed in task.episode_seeds(9, 0, 3):
+            x, over = environment.reset(seed), False
+            while not over:
+                seen.append(np.array(x))
+                action = plain.decode(alone(np.array([x]))[0])[0]
+                x, _, terminated, truncated = environment.step(action)
+                over = terminated or truncated
+    task.evaluate(network, 9)
+    state = task.state
+    assert state["observations"].tolist() == [len(seen)]
+    assert state["observation_mean"] == pytest.approx(np.mean(seen, axis=0), rel=1e-9)
+    variance = state["observation_squares"] / len(seen)
+    assert variance == pytest.approx(np.var(seen, axis=0), rel=1e-9)
+
+
+def test_merging_generations_gives_the_statistics_of_all() -> None:
+    values = np.random.default_rng(0).normal(3, 2, (3, 40, 2))
+    found = Statistics(2)
+    for part in values:
+        off = part - found.mean
+        moments = np.concatenate([np.ones((40, 1)), off, off * off], axis=1)
+        found.merge(moments.reshape(8, 5, 5))
+    everything = values.reshape(-1, 2)
+    assert found.count == 120
+    assert found.mean == pytest.approx(everything.mean(axis=0), rel=1e-12)
+    assert found.squares / 120 == pytest.approx(everything.var(axis=0), rel=1e-12)
+    assert found.scale() == pytest.approx(1 / everything.std(axis=0), rel=1e-6)
+
+
+def test_statistics_are_frozen_within_a_generation_and_do_not_depend_on_parts() -> None:
+    whole, parts = (gym_task("Pendulum-v1", normalize=True, max_steps=20) for _ in range(2))
+    genomes = population(whole, 6)
+    for seed in (1, 2):
+        found = whole.play(evonet.compile(genomes), seed, 0, 2, gathers=True)
+        pieces = [
+            parts.play(evonet.compile(genomes[a : a + 2]), seed, 0, 2, gathers=True)
+            for a in (0, 2, 4)
+        ]
+        returns = np.concatenate([piece.returns for piece in pieces])
+        assert returns.tobytes() == found.returns.tobytes()
+        moments = np.concatenate([piece.moments for piece in pieces if piece.moments is not None])
+        assert found.moments is not None
+        whole.merge({"moments": found.moments})
+        parts.merge({"moments": moments})
+        for name, array in whole.state.items():
+            assert array.tobytes() == parts.state[name].tobytes()
+
+
+def test_a_normalised_run_resumes_with_equal_bits_and_keeps_the_champions_statistics(
+    tmp_path: Path,
+) -> None:
+    def task() -> GymnasiumTask:
+        return gym_task("Pendulum-v1", normalize=True, max_steps=15, episodes=2, retests=4)
+
+    table = {"task": {"name": "gym:Pendulum-v1"}, "neat": {"pop_size": 12}, "run": {"threads": 1}}
+    config = Config.from_dict(table).replace({"run.generations": 4})
+    result = start_run(tmp_path / "whole", task(), config)
+    start_run(tmp_path / "parts", task(), config.replace({"run.generations": 2}))
+    resume_run(tmp_path / "parts", task(), config)
+    for name in ("champion.json", "checkpoints/checkpoint-000003.safetensors"):
+        files = [(tmp_path / run / name).read_bytes() for run in ("whole", "parts")]
+        assert files[0] == files[1]
+    best, champion = result.best, evonet.read_champion(tmp_path / "whole" / "champion.json")
+    assert best is not None
+    assert best.tested is not None
+    assert set(best.task_state) == set(task().state)
+    for name, array in best.task_state.items():
+        assert champion.task_state[name].tobytes() == array.tobytes()
+    # The claim can be repeated from the file alone.
+    again = task()
+    again.state = champion.task_state
+    from evonet.runs.loop import retest_seed
+
+    returns = again.returns(champion.compile(), retest_seed(config.run.seed), 0, 4)
+    assert returns.mean() == pytest.approx(best.fitness, rel=1e-12)
+
+
+def test_statistics_of_something_else_are_refused() -> None:
+    task = gym_task("Pendulum-v1", normalize=True)
+    with pytest.raises(OptionError, match="must be finite numbers for 3 inputs"):
+        task.state = {**task.state, "observation_mean": np.zeros(2)}
+    with pytest.raises(OptionError, match="does not normalise observations"):
+        gym_task("Pendulum-v1").state = task.state
+
+
+# ---- what can go wrong ---------------------------------------------------------------------------
+
+
+def test_environments_that_cannot_be_made_say_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(OptionError, match="gym:NoSuchGame-v0 cannot be made"):
+        make_task("gym:NoSuchGame-v0")
+    with pytest.raises(OptionError, match="options = 3 must be a table"):
+        make_task("gym:CartPole-v1", options=3)
+    with pytest.raises(OptionError, match=r"observations of type Text\. Allowed: Box, Discrete"):
+        size_of(spaces.Text(3), "x", "observations")
+    monkeypatch.setitem(sys.modules, "gymnasium", None)
+    with pytest.raises(OptionError, match=r"pip install 'evonet-gpu\[gym\]'"):
+        make_task("gym:CartPole-v1")
+
+
+MODULE = """
+import gymnasium
+import numpy as np
+
+class Fragile(gymnasium.Env):
+    observation_space = gymnasium.spaces.Box(-1, 1, (2,))
+    action_space = gymnasium.spaces.Discrete(2)
+
+    def reset(self, seed=None, options=None):
+        super().reset(seed=seed)
+        self.left = 5
+        return np.zeros(2, np.float32), {}
+
+    def step(self, action):
+        self.left -= 1
+        if self.left == 2:
+            raise ZeroDivisionError("no luck")
+        return np.zeros(2, np.float32), 1.0, self.left == 0, False, {}
+
+gymnasium.register("Fragile-v0", Fragile)
+"""
+
+
+def test_an_environment_of_a_module_in_the_current_folder_may_fail_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "fragile_games.py").write_text(MODULE)
+    monkeypatch.chdir(tmp_path)
+    task = gym_task("fragile_games:Fragile-v0")
+    assert (task.num_inputs, task.max_steps) == (2, 1000)
+    seed = task.episode_seeds(3, 0, 1)[0]
+    message = f"gym:fragile_games:Fragile-v0: .* seed {seed}: ZeroDivisionError: no luck$"
+    with pytest.raises(EpisodeError, match=message):
+        task.evaluate(networks(task, 2), 3)
+    del gymnasium.registry["Fragile-v0"], sys.modules["fragile_games"]
