@@ -197,9 +197,9 @@ class Algorithm(ABC):
                 or the generation was told already.
         """
         with self._lock:
-            self._tell(evaluation)
+            self._tell(evaluation, best)
 
-    def _tell(self, evaluation: Evaluation | npt.ArrayLike) -> None:
+    def _tell(self, evaluation: Evaluation | npt.ArrayLike, best: Best | None) -> None:
         state = self.state
         if state.fitness is not None:
             raise FitnessError("this generation was told already; call ask() for the next one.")
