@@ -15,6 +15,7 @@ from evonet.definitions.reader import read_list
 from evonet.errors import ExpressionError, UnknownFunctionError
 from evonet.functions.table import Definition, Function, Functions
 from evonet.messages import did_you_mean
+from evonet.messages import name as quoted
 
 Texts: TypeAlias = Mapping[str, Mapping[str, str]]
 """Custom functions as files store them: {"activations": {name: expression}, ...}."""
@@ -109,7 +110,7 @@ def adopted(texts: Texts, where: str = "") -> Iterator[None]:
     with undone_on_error():
         for title, functions in OWN.items():
             for name, text in texts.get(title, {}).items():
-                place = f"{where}functions.{title}.{str(name)[:40]}"
+                place = f"{where}functions.{title}.{quoted(str(name)[:40])}"
                 if not isinstance(text, str):
                     raise ExpressionError(f"{place}: Expected an expression as text.")
                 functions.register(name, text, place)

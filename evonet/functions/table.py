@@ -16,6 +16,7 @@ from typing import Any, Final, NamedTuple, TypeAlias, overload
 from evonet.errors import OptionError, UnknownFunctionError
 from evonet.functions.expressions.expression import Expression, make_expression
 from evonet.functions.expressions.tree import FunctionKind
+from evonet.messages import name as quoted
 
 Definition: TypeAlias = "str | Callable[..., Any]"
 """An expression as text, or a simple Python function; see docs/functions.md."""
@@ -61,7 +62,7 @@ class Functions(Sequence[Function]):
 
     def register(self, name: str, definition: Definition, where: str | None = None) -> bool:
         """Gives a name to a formula, as `register_activation` does; False if it has it already."""
-        where = where or f'register_{self.kind}("{str(name)[:40]}", ...)'
+        where = where or f'register_{self.kind}("{quoted(str(name)[:40])}", ...)'
         if not isinstance(name, str) or not NAME.fullmatch(name) or name in WORDS:
             raise OptionError(
                 f"{where}: this is no name for a function. Use up to 40 letters, digits and "

@@ -82,7 +82,14 @@ def load_data(
     if path.suffix.lower() not in ENDINGS:
         raise OptionError(f"data = {show(str(path))} must end in .csv or .npz.", "data")
     table = read_table(path, header)
-    return encode_table(table, targets, classes, missing, _names(categories), _names(exclude))
+    return encode_table(
+        table,
+        targets,
+        classes,
+        missing,
+        _names("categories", categories),
+        _names("exclude", exclude),
+    )
 
 
 def read_examples(path: Path, targets: Any, *, classes: bool) -> Examples:
@@ -162,7 +169,7 @@ def find_targets(table: Table, targets: Any) -> list[str]:
     """
     if targets is None:
         return [table.names[-1]]
-    names = _names(targets)
+    names = _names("targets", targets)
     _check_columns(table, names, "targets")
     return list(dict.fromkeys(names))
 
@@ -336,8 +343,12 @@ def _without_gaps(
     return replace(table, rows=[table.rows[r] for r in usable], lines=lines), notes
 
 
-def _names(names: Any) -> list[str]:
-    return [names] if isinstance(names, str) else [str(name) for name in names]
+def _names(option: str, names: Any) -> list[str]:
+    if isinstance(names, str):
+        return [names]
+    if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
+        raise OptionError(f"{option} = {show(names)} must be a list of columns.", option)
+    return list(names)
 
 
 def _check_columns(table: Table, names: Sequence[str], option: str) -> None:

@@ -13,6 +13,7 @@ from typing import Final, Literal
 from evonet.errors import FileFormatError
 from evonet.files.regular import open_regular
 from evonet.messages import counted, show
+from evonet.messages import name as quoted
 
 Header = Literal["auto", "yes", "no"]
 Kind = Literal["classification", "regression"]
@@ -113,7 +114,7 @@ def _read_rows(path: Path) -> list[list[str]]:
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
         return [[cell.strip() for cell in row] for row in reader if row]
     except (csv.Error, UnicodeDecodeError) as error:
-        raise FileFormatError(f"{path}: this is not a CSV file: {error}") from error
+        raise FileFormatError(f"{path}: this is not a CSV file: {quoted(str(error))}") from error
 
 
 def _starts_with_names(rows: Sequence[Sequence[str]]) -> bool:

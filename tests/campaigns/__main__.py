@@ -8,8 +8,10 @@ from pathlib import Path
 
 def docstrings() -> dict[str, str]:
     """The docstring of every campaign by its name."""
-    files = sorted(Path(__file__).parent.glob("[!_]*.py"))
-    return {file.stem: ast.get_docstring(ast.parse(file.read_text())) or "" for file in files}
+    home = Path(__file__).parent
+    files = {file.stem: file for file in home.glob("[!_]*.py")}
+    files |= {file.parent.name: file for file in home.glob("*/__init__.py")}
+    return {n: ast.get_docstring(ast.parse(files[n].read_text())) or "" for n in sorted(files)}
 
 
 def main() -> None:
