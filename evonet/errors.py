@@ -224,7 +224,7 @@ def check_whole(
 
 
 def _shown(found: object) -> str:
-    return show(found) if isinstance(found, int) else repr(found)
+    return repr(found) if isinstance(found, bool) or not isinstance(found, int) else show(found)
 
 
 def check_positive(name: str, found: object) -> float:
