@@ -99,10 +99,10 @@ def find_settings(
         found = _find_task_entries(config, what, config_path)
     elif path.suffix.lower() in TABLE_ENDINGS:
         name, source = path.stem, "command line"
-        config = Config.from_dict({"task": describe_table(path, changes)})
+        config = _fresh(describe_table(path, changes), changes)
     elif what in ("classification", "regression") and "task.data" in changes:
         name, source = Path(str(changes["task.data"])).stem, "command line"
-        config = Config.from_dict({"task": table_options(what)})
+        config = _fresh(table_options(what), changes)
     elif path.suffix.lower() in ENDINGS or path.is_file():
         name, source, config = path.stem, str(path), Config.load(path)
         found = _find_data(config, path.parent)
@@ -111,7 +111,7 @@ def find_settings(
     else:
         find_task(what)
         name, source = what, "command line"
-        config = Config.from_dict({"task": {"name": what}})
+        config = _fresh({"name": what}, changes)
     config = change(config, {**found, **changes}, source)
     try:
         task = task_from_config(config, source)
@@ -123,6 +123,22 @@ def find_settings(
         raise ConfigError(source, [_missing(error.filename, path.parent)]) from error
     scores_genomes = str(config.task.get("name")).startswith("neat:")
     return RunSettings(_as_name(name), source, config, task, scores_genomes)
+
+
+def _fresh(task: Mapping[str, object], changes: Mapping[str, object]) -> Config:
+    """Makes the config of a task from what was typed alone.
+
+    Typed settings count as given, so that defaults of the task that conflict with them step back.
+    """
+    tables: dict[str, dict[str, object]] = {"task": dict(task)}
+    for key, value in changes.items():
+        title, _, setting = key.partition(".")
+        if "." not in setting:
+            tables.setdefault(title, {})[setting] = value
+    try:
+        return Config.from_dict(tables, source="command line")
+    except ConfigError as error:
+        raise _blaming_options(error, changes) from error
 
 
 def _find_task_entries(config: Config, what: str, path: Path) -> dict[str, object]:

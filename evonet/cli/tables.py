@@ -17,6 +17,7 @@ TABLE_ENDINGS: Final = (*ENDINGS, ".npz")
 # The options of [task] for a table that comes without a config.
 HELD_OUT: Final = 0.2
 VALIDATION: Final = 0.2
+BATCH: Final = 0.5
 
 
 def describe_table(path: Path, changes: Mapping[str, object]) -> dict[str, object]:
@@ -50,6 +51,7 @@ def table_options(kind: str) -> dict[str, object]:
         "name": kind,
         "test_fraction": HELD_OUT,
         "validation_fraction": VALIDATION,
+        "batch_fraction": BATCH,
         "standardize": True,
     }
     if kind == "regression":

@@ -18,7 +18,7 @@ from evonet.evolution.callbacks import Progress
 from evonet.evolution.hooks import Callback, Result, Run
 from evonet.evolution.profile import Profile
 from evonet.messages import counted
-from evonet.runs.champion_notes import score_held_out
+from evonet.runs.champion_notes import score_held_out, score_parts
 from evonet.runs.folder import RunFolder
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ class Watch:
         elif not result.solved and threshold is not None:
             more = 2 * max(1, config.run.generations)
             click.echo(f"  resume    {self._resume_command} --generations {more}")
-        self._print_held_out_scores(best.genome, config.dynamics)
+        self._print_scores(best.genome, config.dynamics)
         click.echo(f"  champion  {self._home.champion}")
         if written:
             click.echo(f"  report    {self._home.report}")
@@ -174,14 +174,18 @@ class Watch:
         advice = self._profile.advice(run.task, run.algorithm.threads, available)
         click.echo(f"\n{self._profile.table()}\n\n{advice}")
 
-    def _print_held_out_scores(self, champion: Population, dynamics: Dynamics) -> None:
-        """Scores the champion on examples that no fitness depended on, if there are any."""
+    def _print_scores(self, champion: Population, dynamics: Dynamics) -> None:
+        """Scores the champion on each part of the examples, if there are any."""
         assert self._start.run is not None
         task = self._start.run.task
-        scores = score_held_out(task, champion, dynamics)
-        if scores:
+        parts = score_parts(task, champion, dynamics)
+        parts.pop("validation", None)  # it chose the champion, so it flatters
+        if task.num_held_out and "held out" not in parts:
+            parts["held out"] = score_held_out(task, champion, dynamics)
+        for part, scores in parts.items():
             shown = ", ".join(f"{name} {score:.4g}" for name, score in scores.items())
-            click.echo(f"  held out  {shown} on {counted(task.num_held_out, 'example')}")
+            count = f" on {counted(task.num_held_out, 'example')}" if part == "held out" else ""
+            click.echo(f"  {part.ljust(8)}  {shown}{count}")
 
 
 class _Start(Callback):

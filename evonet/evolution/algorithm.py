@@ -155,14 +155,17 @@ class Algorithm(ABC):
     def solved(self) -> bool:
         """Whether the last fitness told reached the config's threshold.
 
-        A champion that was tested has to pass its test; see `Retest.solves`.
+        A champion that was tested has to pass its test; see `Retest.solves`. Where a task has a
+        validation part, the champion has to reach the threshold there.
         """
         limit, fitness = self.config.neat.fitness_threshold, self.state.fitness
         if limit is None or fitness is None or self.config.neat.no_fitness_termination:
             return False
+        best = self.state.best
+        if best is not None and best.validation is not None:
+            return self.sign * best.validation >= self.sign * limit
         if self.config.neat.fitness_criterion == "mean":
             return self.sign * mean(fitness) >= self.sign * limit
-        best = self.state.best
         if best is not None and best.tested is not None:
             return best.tested.solves(limit, self.sign)
         return float((self.sign * fitness).max()) >= self.sign * limit

@@ -22,7 +22,9 @@ from evonet.evolution import checkpoint
 from evonet.evolution.algorithm import Algorithm
 from evonet.evolution.hooks import Callback, CallbackLike, Result, Run
 from evonet.evolution.record import GenerationRecord
+from evonet.evolution.state import Best
 from evonet.files.generation_lines import GenerationLines
+from evonet.network import compile_with
 
 __all__ = [
     "Callback",
@@ -160,11 +162,14 @@ class Progress(Callback):
         self._file = file
         self._seconds = seconds
         self._bar: Any = None
+        self._scored: Best | None = None
 
     def on_start(self, run: Run) -> None:
         """Draws the bar, if there is a terminal."""
         from tqdm import tqdm
 
+        self._run = run
+        self._scores, self._scored_at = "", -math.inf
         self._total = run.generations
         self._last_time = time.monotonic()
         stream = self._file or sys.stderr
@@ -186,16 +191,33 @@ class Progress(Callback):
 
         summary = f"{record.summary}, " if record.summary else ""
         rate = tqdm.format_sizeof(record.evaluations_per_second)
+        if self._bar is None and time.monotonic() - self._last_time < self._seconds:
+            return
         spread = "" if record.tested is None else f" ± {record.tested.half_width:.2g}"
         best = f"best {record.best_so_far:.5g}{spread}"
-        state = f"{best}, mean {record.mean:.4g}, {summary}{rate} evals/s"
+        middle = self._describe_scores() or f"mean {record.mean:.4g}"
+        state = f"{best}, {middle}, {summary}{rate} evals/s"
         if self._bar is not None:
             self._bar.set_postfix_str(state, refresh=False)
             self._bar.update()
-        elif time.monotonic() - self._last_time >= self._seconds:
+        else:
             self._last_time = time.monotonic()
             line = f"{record.generation + 1}/{self._total} {state}"
             print(line, file=self._file or sys.stderr, flush=True)
+
+    def _describe_scores(self) -> str:
+        """Names the champion's scores on parts of the examples; new ones once a second."""
+        best, now = self._run.algorithm.best, time.monotonic()
+        if best is None or best is self._scored or now - self._scored_at < 1:
+            return self._scores
+        network = compile_with(best.genome, self._run.algorithm.config.dynamics)
+        parts = self._run.task.part_scores(network)
+        shown = []
+        for part in ("train", "held out"):
+            for name, score in list(parts.get(part, {}).items())[-1:]:
+                shown.append(f"{name if part == 'train' else part} {score[0]:.4f}")
+        self._scores, self._scored, self._scored_at = ", ".join(shown), best, now
+        return self._scores
 
     def on_end(self, result: Result) -> None:
         """Leaves the bar as it is."""

@@ -20,6 +20,7 @@ from evonet.tasks.base import Task
 MOST_CHARACTERS: Final = 24
 # What files call held-out examples.
 HELD_OUT: Final = "kept aside: "
+TRAIN: Final = "train: "
 
 
 def note_champion(
@@ -40,6 +41,8 @@ def note_champion(
         notes[f"{HELD_OUT}examples"] = task.num_held_out
         scores = score_held_out(task, genome, dynamics)
         notes |= {f"{HELD_OUT}{n}": score for n, score in scores.items() if math.isfinite(score)}
+    train = score_parts(task, genome, dynamics).get("train", {})
+    notes |= {f"{TRAIN}{n}": score for n, score in train.items() if math.isfinite(score)}
     return notes
 
 
@@ -55,6 +58,21 @@ def score_held_out(task: Task, genome: Population, dynamics: Dynamics) -> dict[s
         return {}
     scores = task.held_out_scores(compile_with(genome, dynamics))
     return {name: float(score[0]) for name, score in scores.items()}
+
+
+def score_parts(task: Task, genome: Population, dynamics: Dynamics) -> dict[str, dict[str, float]]:
+    """Scores a champion on each part of the task's examples, if it has some.
+
+    Args:
+        task: What it evolved on.
+        genome: The champion alone.
+        dynamics: How its network works through time.
+    """
+    parts = task.part_scores(compile_with(genome, dynamics))
+    return {
+        part: {name: float(score[0]) for name, score in scores.items()}
+        for part, scores in parts.items()
+    }
 
 
 def read_name(notes: Mapping[str, object], key: int) -> str:

@@ -27,6 +27,7 @@ OFFERS: Final = (
     "is_native",
     "num_held_out",
     "held_out_scores",
+    "part_scores",
     "results",
     "examples",
     "encoding",
@@ -119,6 +120,18 @@ class Task:
 
         Returns:
             [P] scores by name, such as "loss" and "accuracy"; none if nothing is held out.
+        """
+        return {}
+
+    def part_scores(self, network: Network) -> Mapping[str, Mapping[str, npt.NDArray[np.float64]]]:
+        """Scores every genome on each part of the examples, for progress bars.
+
+        Args:
+            network: P compiled networks.
+
+        Returns:
+            By part, such as "train" and "held out", [P] scores by name; the last is the one to
+            watch. None if the task has no such parts.
         """
         return {}
 

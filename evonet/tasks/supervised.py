@@ -11,6 +11,7 @@ import numpy.typing as npt
 from evonet.config.rules import Maybe, Real, Whole
 from evonet.errors import OptionError, ShapeError, check_option
 from evonet.evaluation import Evaluation, Round
+from evonet.numerics.philox import Purpose, philox
 from evonet.tasks.base import Task
 from evonet.tasks.encoding import Encoding
 from evonet.tasks.examples import Examples
@@ -38,6 +39,9 @@ class Supervised(Task):
         test: Held-out examples, on which no fitness depends, or None.
         validation: Examples that decide which genome is the best so far, and no fitness; or None.
         encoding: How a table became these numbers, or None.
+        batch: How many examples a generation is scored on, others each time; 0 for all. The whole
+            training part then decides which genome is the best so far, unless there is a
+            validation part.
     """
 
     is_native = True
@@ -56,6 +60,7 @@ class Supervised(Task):
         input_names: Sequence[str] = (),
         output_names: Sequence[str] = (),
         encoding: Encoding | None = None,
+        batch: int = 0,
         notes: Sequence[str] = (),
     ) -> None:
         """Makes a task of examples; the class and `Task` describe the arguments.
@@ -86,20 +91,32 @@ class Supervised(Task):
         self.input_names = tuple(input_names)
         self.output_names = tuple(output_names)
         self.encoding = encoding
+        self.batch = read_option("batch", batch, Whole(0, len(self.x)))
         self.notes = tuple(notes)
 
     def evaluate(self, network: Network, seed: int) -> npt.NDArray[Any]:
-        """Scores every genome; the seed makes no difference."""
-        loss = network.loss(self.x, self.y, self.loss)
-        return self.best - (loss / len(self.x) if self.mean else loss)
+        """Scores every genome; the seed decides which examples a batch has."""
+        x, y = self.x, self.y
+        if self.batch:
+            chosen = self._choose(seed)
+            x, y = x[chosen], y[chosen]
+        loss = network.loss(x, y, self.loss)
+        return self.best - (loss / len(x) if self.mean else loss)
+
+    def _choose(self, seed: int) -> npt.NDArray[np.int64]:
+        words = philox(seed, 0, np.arange(len(self.x)), Purpose.SPLIT, 1)
+        chosen: npt.NDArray[np.int64] = np.argsort(words[0], kind="stable")[: self.batch]
+        return np.sort(chosen)
 
     def score(self, round: Round) -> Evaluation:
         """Scores a round, on the validation part too if there is one."""
         fitness = self.evaluate(round.network, round.seed)
-        if self.validation is None:
+        judge = self.validation
+        if judge is None and self.batch:
+            judge = self.examples()
+        if judge is None:
             return Evaluation(fitness)
-        x, y = self.validation.x, self.validation.y
-        validation = -round.network.loss(x, y, self.loss) / len(x)
+        validation = -round.network.loss(judge.x, judge.y, self.loss) / len(judge.x)
         return Evaluation(fitness, validation=validation)
 
     def parts(self) -> dict[str, Examples]:
@@ -137,6 +154,12 @@ class Supervised(Task):
     def held_out_scores(self, network: Network) -> dict[str, npt.NDArray[np.float64]]:
         """Returns `test_scores`, or nothing if no examples are held out."""
         return {} if self.test is None else self.test_scores(network)
+
+    def part_scores(self, network: Network) -> dict[str, dict[str, npt.NDArray[np.float64]]]:
+        """Scores every genome on each part of a table; a truth table has none."""
+        if not self.mean:
+            return {}
+        return {name: self.scores(network, part) for name, part in self.parts().items()}
 
     def results(self, network: Network) -> dict[str, Any]:
         """Lets one network answer all examples; see `evonet.tasks.results`."""

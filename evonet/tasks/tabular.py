@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from evonet.config.rules import Real
 from evonet.messages import counted
 from evonet.tasks.data import Data, Parts, load_data, split_data
 from evonet.tasks.encoding import Missing
+from evonet.tasks.options import read_option
 from evonet.tasks.supervised import Supervised
 from evonet.tasks.tables import Header
 
@@ -19,6 +21,7 @@ def regression(
     test_fraction: float = 0.0,
     validation_fraction: float = 0.0,
     split_seed: int = 0,
+    batch_fraction: float = 1.0,
     standardize: bool = False,
     standardize_targets: bool = False,
     missing: Missing = "error",
@@ -36,6 +39,8 @@ def regression(
         validation_fraction: The fraction of the others that decides which genome is the best so
             far, and thus, with run.patience, when to stop; no fitness depends on it.
         split_seed: Decides which examples are in which part.
+        batch_fraction: The fraction of the training examples that each generation is scored on,
+            others each time; below 1 evolution is faster and overfits less.
         standardize: Whether to shift and scale inputs, not targets, to mean 0 and deviation 1.
         standardize_targets: Whether to do the same with targets: fitness is then r2 - 1.
         missing: What to do about missing cells: "error", "fill" by the mean of the training
@@ -68,7 +73,7 @@ def regression(
         standardize=standardize,
         standardize_targets=standardize_targets,
     )
-    return task_of_parts(found, parts, solved)
+    return task_of_parts(found, parts, batch_fraction, solved)
 
 
 def classification(
@@ -78,6 +83,7 @@ def classification(
     test_fraction: float = 0.0,
     validation_fraction: float = 0.0,
     split_seed: int = 0,
+    batch_fraction: float = 1.0,
     standardize: bool = False,
     class_weights: Any = "none",
     missing: Missing = "error",
@@ -98,6 +104,8 @@ def classification(
         validation_fraction: The fraction of the others that decides which genome is the best so
             far, and thus, with run.patience, when to stop; no fitness depends on it.
         split_seed: Decides which examples are in which part.
+        batch_fraction: The fraction of the training examples that each generation is scored on,
+            others each time; below 1 evolution is faster and overfits less.
         standardize: Whether to shift and scale inputs to mean 0 and deviation 1.
         class_weights: How much examples of a class count: "none" for all alike, "balanced" for
             more where there are fewer, or a table of classes and weights.
@@ -129,18 +137,25 @@ def classification(
         standardize=standardize,
         class_weights=class_weights,
     )
-    return task_of_parts(found, parts, solved)
+    return task_of_parts(found, parts, batch_fraction, solved)
 
 
-def task_of_parts(data: Data, parts: Parts, solved: float | None) -> Supervised:
+def task_of_parts(
+    data: Data, parts: Parts, batch_fraction: float, solved: float | None
+) -> Supervised:
     """Makes a task of examples that are read and split.
 
     Args:
         data: What was read.
         parts: Its parts.
+        batch_fraction: The fraction of training examples per generation.
         solved: The fitness that solves the task; None for none.
+
+    Raises:
+        OptionError: The fraction is not above 0 and at most 1.
     """
     train = parts.train
+    share = read_option("batch_fraction", batch_fraction, Real(most=1, above=0))
     task = Supervised(
         train.x,
         train.y,
@@ -152,6 +167,7 @@ def task_of_parts(data: Data, parts: Parts, solved: float | None) -> Supervised:
         input_names=train.input_names,
         output_names=train.output_names,
         encoding=parts.encoding,
+        batch=0 if share == 1 else max(1, round(share * len(train.x))),
         notes=data.notes,
     )
     what = f"{len(train.classes)} classes" if train.classes else "numbers"

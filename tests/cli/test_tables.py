@@ -53,7 +53,7 @@ def evonet(
 def test_a_table_is_evolved_on_and_new_rows_are_predicted(
     evonet: CommandLine, tmp_path: Path
 ) -> None:
-    said = evonet("evolve", "fruit.csv", "--target", "kind", "--generations", 150, "--out", "run")
+    said = evonet("evolve", "fruit.csv", "--target", "kind", "--generations", 80, "--out", "run")
     assert said.status == Exit.DONE
     assert 'fruit.csv: classification, because "kind" holds 3 different texts' in said.err
     assert "colour become 3 inputs" in said.out
@@ -85,15 +85,15 @@ def test_predictions_are_in_the_units_of_the_table(evonet: CommandLine) -> None:
     assert "line.csv has no line of column names" in said.out
     assert "20 held out" in said.out
     held_out = json.loads(Path("run/results.json").read_text())["parts"]["held out"]
-    assert held_out["scores"]["r2"] > 0.9
+    assert held_out["scores"]["r2"] > 0.99
     assert all(700 < right < 1500 for right, _ in held_out["points"][0])
     Path("new.csv").write_text("50,50\n60,40\n")
     out = evonet("predict", "run", "new.csv").out
     rows = list(csv.DictReader(out.splitlines()))
-    assert float(rows[0]["prediction"]) == pytest.approx(1100, abs=40)
-    assert float(rows[1]["prediction"]) == pytest.approx(1140, abs=40)
+    assert float(rows[0]["prediction"]) == pytest.approx(1100, abs=10)
+    assert float(rows[1]["prediction"]) == pytest.approx(1140, abs=10)
     whole = evonet("predict", "run", "line.csv", "--out", "all.csv")
-    assert "r2 0.9" in whole.out
+    assert float(whole.out.split("r2 ")[1].split()[0]) > 0.99
 
 
 def test_the_other_kind_is_a_name_away(evonet: CommandLine) -> None:

@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 import evonet
-from evonet import Population
+from evonet import OptionError, Population
 from evonet.config import Config
 from evonet.evaluation import Evaluation
 from evonet.runs import start_run
@@ -160,3 +160,58 @@ def test_a_validation_that_is_no_number_never_wins(tmp_path: Path) -> None:
     first = evonet.evolve(_Endless(), small(), generations=1)  # type: ignore[arg-type]
     first.algorithm.save(tmp_path)
     assert evonet.NEAT.resume(tmp_path).best is not None
+
+
+# Batches.
+
+
+def batch_task(**options: Any) -> Supervised:
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=(60, 3))
+    labels = (x[:, 0] + rng.normal(0, 0.3, 60) > 0).astype(int)
+    return classification(data=(x, labels), batch_fraction=0.25, **options)
+
+
+def test_a_batch_is_a_part_of_the_training_examples_by_the_seed() -> None:
+    task = batch_task()
+    network = evonet.compile(linear([[1, 0, 0], [-1, 0, 0.5]]))
+    assert task.batch == 15
+    scores = {seed: task.evaluate(network, seed)[0] for seed in range(20)}
+    assert len(set(scores.values())) > 15
+    assert scores[7] == task.evaluate(network, 7)[0]
+    assert np.mean(list(scores.values())) == pytest.approx(
+        -task.scores(network, task.examples())["loss"][0], abs=0.1
+    )
+    for wrong in (0, 1.5, "half"):
+        with pytest.raises(OptionError, match="batch_fraction"):
+            classification(data=(task.x, [0, 1] * 30), batch_fraction=wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("fraction", [0.0, 0.25])
+def test_a_champion_of_batches_is_the_best_on_a_whole_part(fraction: float) -> None:
+    task = batch_task(validation_fraction=fraction)
+    judge = task.validation or task.examples()
+    result = evonet.evolve(task, small(), generations=15)
+    best = result.best
+    assert best is not None
+    loss = task.scores(evonet.compile(best.genome), judge)["loss"][0]
+    assert best.validation == pytest.approx(-loss, rel=1e-6)
+
+
+class _Overfit:
+    """Fitness is high from the start; validation rises by 1 per generation."""
+
+    num_inputs = num_outputs = 1
+    scored = 0
+
+    def evaluate(self, network: evonet.Network, seed: int) -> Evaluation:
+        self.scored += 1
+        ones = np.ones(len(network))
+        return Evaluation(100 * ones, validation=self.scored * ones)
+
+
+def test_a_threshold_has_to_be_reached_on_the_validation_part() -> None:
+    config = small(**{"neat.fitness_threshold": 4.0})
+    result = evonet.evolve(_Overfit(), config, generations=10)  # type: ignore[arg-type]
+    assert result.solved
+    assert result.generation == 3
