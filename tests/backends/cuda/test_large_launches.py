@@ -81,14 +81,15 @@ def test_four_warps_share_a_block_with_their_values_in_global_memory(kind: Any, 
 
 
 def test_four_warps_of_episodes_share_a_block_with_their_values_in_global_memory() -> None:
-    schedule = build_schedule(Population.random(101, 4, 2, num_nodes=6, num_connections=14, seed=1))
-    episodes = Episodes("cartpole", 31, 12, 1)
-    work = RolloutWorkload.of(schedule, episodes, np.arange(101))
+    schedule = build_schedule(Population.random(41, 4, 2, num_nodes=6, num_connections=14, seed=1))
+    episodes = Episodes("cartpole", 31, 4, 1)
+    work = RolloutWorkload.of(schedule, episodes, np.arange(41))
     plan = plan_rollout(work, FOUR_WARPS_OF_EPISODES)
     assert (plan.defines["GLOBAL_VALUES"], plan.block) == (1, (128,))
-    assert plan.grid[0] * 128 < 101 * 31  # threads take turns
-    found = run_rollout(schedule, episodes, range(101), limits=FOUR_WARPS_OF_EPISODES)
-    assert_same_rollout(found, on_cpu(schedule, episodes, range(101)))
+    assert plan.grid[0] * 128 < 41 * 31  # threads take turns
+    for mode in ("plain", "checked"):  # which finds blocks that share memory or work
+        found = run_rollout(schedule, episodes, range(41), limits=FOUR_WARPS_OF_EPISODES, mode=mode)
+        assert_same_rollout(found, on_cpu(schedule, episodes, range(41)))
 
 
 def on_cpu(schedule: Schedule, episodes: Episodes, genomes: Any) -> Rollout:
