@@ -155,6 +155,13 @@ def test_what_is_wrong_with_a_gpu_is_a_fault(
     assert fix in finding.fix
 
 
+def test_a_busy_gpu_is_a_fault_and_the_others_are_listed(imaginary_gpus: Lend) -> None:
+    imaginary_gpus(num_devices=3).unavailable = {1}
+    found = {finding.name: finding for finding in machine.look_at_cuda()}
+    assert [found[f"GPU {index}"].state for index in range(3)] == ["ok", "fault", "ok"]
+    assert "busy or unavailable" in found["GPU 1"].found
+
+
 def test_a_cupy_that_is_installed_twice_is_a_fault(
     imaginary_gpus: Lend, monkeypatch: pytest.MonkeyPatch
 ) -> None:

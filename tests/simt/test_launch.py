@@ -127,7 +127,19 @@ def test_shared_memory_has_to_be_asked_for() -> None:
         static((1,), (1,), (np.int32(0), X, Y), shared_mem=48 << 10)
 
 
-@pytest.mark.parametrize("options", [{"order": "sideways"}, {"workers": 0}, {"timeout": 0}])
+@every_mode
+@pytest.mark.parametrize("order", ["forward", "reverse", "random"])
+def test_only_the_last_blocks_run(order: str, mode: str) -> None:
+    x, y = np.ones(80, np.float32), np.zeros(80, np.float32)
+    saxpy = load("memory", mode).get_function("saxpy")
+    saxpy((10,), (8,), (np.int32(80), A, x, y), order=order, last_blocks=3)
+    np.testing.assert_array_equal(y, [0] * 56 + [1] * 24)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"order": "sideways"}, {"workers": 0}, {"timeout": 0}, {"last_blocks": 0}, {"last_blocks": 2}],
+)
 def test_options_are_checked(options: dict[str, Any]) -> None:
     with pytest.raises(simt.LaunchError, match=str(next(iter(options)))):
         launch("memory.saxpy", "plain", (1,), (8,), N, A, X, Y, **options)

@@ -194,10 +194,10 @@ class Moment(NamedTuple):
 
 
 class PinnedBuffer(NamedTuple):
-    """Page-locked memory of the host; it is freed with the last of the two references."""
+    """Page-locked memory of the host."""
 
     numbers: npt.NDArray[np.uint8]
-    memory: Any
+    memory: Any  # owns it: as long as this lives, the numbers may be used
 
 
 def device_index(array: DeviceArray) -> int:

@@ -188,10 +188,11 @@ def _check_architecture(device: Device) -> None:
     if arch < supported[0]:
         raise DeviceError(
             f"{fault} CUDA 12 is the last for this GPU: remove every package whose name starts "
-            "with cupy or nvidia-cuda, then pip install 'evonet-gpu[cuda12]'."
+            f"with cupy or nvidia-cuda, then {installation.install_command('cuda12')}."
         )
     if arch > supported[-1]:
-        raise DeviceError(f"{fault} Update NVRTC: pip install -U 'evonet-gpu[cuda13]'.")
+        update = f"{installation.install_command('cuda13')} --upgrade"
+        raise DeviceError(f"{fault} Update NVRTC: {update}.")
 
 
 def _fix() -> str:

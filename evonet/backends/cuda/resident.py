@@ -29,7 +29,7 @@ class Resident:
         self.arrays = arrays
         self._device = device
         self._written = device.record()
-        self._home = self._written.stream
+        self._home = self._written  # holds the stream, so that no other one gets its number
         self._uses: dict[StreamKey, Moment] = {}  # the last one of every other stream
 
     def wait(self) -> None:
@@ -38,14 +38,14 @@ class Resident:
 
     def was_read(self) -> None:
         """Notes that the current stream reads the arrays."""
-        if self._device.stream() != self._home:
+        if self._device.stream() != self._home.stream:
             moment = self._device.record()
             self._uses[moment.stream] = moment
 
     def was_written(self) -> None:
         """Notes that the current stream writes the arrays; a later `wait` waits for that."""
         self._written = self._device.record()
-        if self._written.stream != self._home:
+        if self._written.stream != self._home.stream:
             self._uses[self._written.stream] = self._written
 
     def __del__(self) -> None:

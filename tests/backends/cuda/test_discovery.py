@@ -198,7 +198,11 @@ def test_all_gpus_busy_is_explained(imaginary_gpus: Lend) -> None:
     [
         ((7, 0), 13020, "NVRTC 13.999 compiles for sm_75 to sm_121. CUDA 12 is the last for"),
         ((7, 0), 12090, ""),
-        ((13, 0), 13020, "compiles for sm_75 to sm_121. Update NVRTC: pip install -U"),
+        (
+            (13, 0),
+            13020,
+            "sm_75 to sm_121. Update NVRTC: pip install 'evonet-gpu[cuda13]' --upgrade.",
+        ),
         ((6, 1), 12090, "evonet needs sm_70 or newer."),
     ],
 )

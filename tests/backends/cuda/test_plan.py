@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 from typing import Any
@@ -214,3 +215,11 @@ def test_an_unknown_mapping_is_refused() -> None:
 def test_a_launch_that_cannot_be_counted_is_refused() -> None:
     with pytest.raises(DeviceError, match="in parts"):
         plan_forward(workload(genomes=2**30, samples=2**20), RTX_3090)
+
+
+def test_blocks_of_a_multiprocessor_are_those_of_the_gpu_or_of_its_data_sheet() -> None:
+    known = {"sm_70": 32, "sm_75": 16, "sm_86": 16, "sm_89": 24, "sm_90": 32, "sm_120": 24}
+    for arch, blocks in {**known, "sm_999": 16}.items():
+        card = dataclasses.replace(RTX_3090, arch=arch)
+        assert card.max_blocks_per_sm == blocks
+        assert dataclasses.replace(card, reported_blocks_per_sm=7).max_blocks_per_sm == 7

@@ -81,12 +81,20 @@ def test_small_arrays_do_not_wait_for_each_other(
     assert waited == []
 
 
-def test_a_host_without_page_locked_memory_copies_at_once(imaginary_gpus: Lend) -> None:
+@pytest.mark.parametrize("is_pinned", [False, True])
+def test_a_host_without_page_locked_memory_copies_at_once(
+    is_pinned: bool, imaginary_gpus: Lend
+) -> None:
     machine = imaginary_gpus()
-    machine.most_pinned = 0
     (device,) = usable_devices()
+    device.release_memory()
     given = np.arange(9999)
+    if is_pinned:
+        buffer = device.pin(given.nbytes)
+        given = buffer.numbers.view(given.dtype)
+        given[...] = np.arange(9999)
+    machine.most_pinned = machine.pinned
     there = device.upload(given)
-    assert machine.pinned == 0
+    assert machine.pinned == machine.most_pinned
     given[...] = -1
     np.testing.assert_array_equal(bring_back(device, there), np.arange(9999))
