@@ -30,6 +30,7 @@ COMMANDS: Final = {
     "resume": "Resume a run that was interrupted, or extend it.",
     "report": "Write the report of a run.",
     "predict": "Let the champion of a run answer new rows of a table.",
+    "play": "Let the champion of a run play fresh episodes.",
     "inspect": "Draw a champion, and analyse how parallel its network is.",
     "tasks": "List the tasks to evolve on.",
     "new": "Write a commented config to start from.",

@@ -17,9 +17,12 @@ from evonet.errors import EvonetError, RunFolderError
 from evonet.evolution.callbacks import Progress
 from evonet.evolution.hooks import Callback, Result, Run
 from evonet.evolution.profile import Profile
+from evonet.files.atomic import open_atomic
 from evonet.messages import counted
+from evonet.network import compile_with
 from evonet.runs.champion_notes import score_held_out, score_parts
 from evonet.runs.folder import RunFolder
+from evonet.runs.loop import task_seed
 
 if TYPE_CHECKING:
     from evonet.definitions.dynamics import Dynamics
@@ -90,6 +93,7 @@ class Watch:
             self._print_interrupted(self._start.run.algorithm.generations_done)
             self._print_profile()
             return Exit.INTERRUPTED
+        self._write_film(result)
         written = self._write_report()
         if not self._quiet:
             self._print_done(result, written)
@@ -105,6 +109,30 @@ class Watch:
     @property
     def _resume_command(self) -> str:
         return f"evonet resume {shlex.quote(str(self._home.path))}"
+
+    def _write_film(self, result: Result) -> None:
+        """Lets the champion play an episode for the report, if its task can be drawn."""
+        assert self._start.run is not None
+        task, best = self._start.run.task, result.best
+        if best is None:
+            return
+        try:
+            state = task.state
+            if best.task_state:
+                task.state = dict(best.task_state)
+            try:
+                network = compile_with(best.genome, result.algorithm.config.dynamics)
+                data = task.film(network, task_seed(result.algorithm.seed, best.generation))
+            finally:
+                task.state = state
+            if data is not None:
+                with open_atomic(self._home.film) as file:
+                    file.write(data)
+        except (EvonetError, OSError) as error:
+            reason = describe(error) if isinstance(error, OSError) else str(error)
+            click.echo(f"evonet: the report has no film: {reason}", err=True)
+        except KeyboardInterrupt:
+            click.echo("evonet: the report has no film: interrupted.", err=True)
 
     def _write_report(self) -> bool:
         """Writes the page; a run is not spoilt by a page that cannot be written."""

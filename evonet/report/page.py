@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
@@ -12,6 +13,7 @@ from evonet.config import Config
 from evonet.definitions.controls import CONTROL_IDS
 from evonet.errors import RunFolderError
 from evonet.files.atomic import open_atomic, resolve_inside
+from evonet.files.regular import read_bytes
 from evonet.messages import counted
 from evonet.report.episode import MOST_STEPS, Episode, record_episode
 from evonet.report.family import draw_family
@@ -32,6 +34,8 @@ from evonet.runs.loop import task_seed
 ASSETS: Final = Path(__file__).parent
 # Nodes do not light up in episodes with more values than this.
 MOST_LIT_VALUES: Final = 150_000
+# Bytes of a drawn film; the ones that runs write are much smaller.
+MOST_FILM: Final = 20_000_000
 
 
 def write_report(home: RunFolder) -> None:
@@ -79,6 +83,7 @@ def render_report(home: RunFolder) -> str:
             '<section class="champion">',
             _network(layout, names, champion),
             "" if episode is None else _film(episode, champion.generation),
+            _drawn_film(home.film, champion.generation),
             draw_results(home.results),
             "</section>",
             '<section class="charts">',
@@ -156,6 +161,21 @@ def _on(config: Config, title: str) -> str:
     if not isinstance(file, str) or task == title:
         return ""
     return f"{text(task)} of {text(Path(file).name)} · "
+
+
+def _drawn_film(path: Path, generation: int | None) -> str:
+    """Shows the episode that the environment itself has drawn, if there is one."""
+    if not path.is_file():
+        return ""
+    picture = base64.b64encode(read_bytes(path, MOST_FILM)).decode()
+    return items(
+        [
+            '<div class="card drawn"><h2>One of its episodes</h2>',
+            f'<img alt="an episode" src="data:image/png;base64,{picture}">',
+            f'<p class="note">As the environment draws it. All genomes of generation {generation} '
+            "played the same one.</p></div>",
+        ]
+    )
 
 
 def _network(layout: Layout, names: Mapping[int, str], champion: Champion) -> str:

@@ -22,6 +22,7 @@ FILES: Final = (
     "checkpoints",
     "champion.json",
     "results.json",
+    "film.png",
     "report.html",
 )
 LOCK: Final = ".lock"
@@ -70,6 +71,11 @@ class RunFolder:
     def results(self) -> Path:
         """What the best genome answers to examples, for tasks that have some."""
         return self.path / "results.json"
+
+    @property
+    def film(self) -> Path:
+        """An episode of the best genome, as an animated PNG; only some tasks have one."""
+        return self.path / "film.png"
 
     @property
     def report(self) -> Path:

@@ -33,6 +33,7 @@ OFFERS: Final = (
     "encoding",
     "notes",
     "episodes",
+    "film",
     "retests",
     "returns",
     "score",
@@ -111,6 +112,18 @@ class Task:
             OptionError: The task has no episodes.
         """
         raise OptionError(f"{self!r} has no episodes that could be repeated.")
+
+    def film(self, network: Network, seed: int) -> bytes | None:
+        """Draws an episode of one network as an animated PNG; None if there is nothing to see.
+
+        Args:
+            network: One compiled network.
+            seed: The seed for the chance in the task.
+
+        Raises:
+            OptionError: It cannot be drawn here; the message says why.
+        """
+        return None
 
     def held_out_scores(self, network: Network) -> Mapping[str, npt.NDArray[np.float64]]:
         """Scores every genome on examples that no fitness depends on.

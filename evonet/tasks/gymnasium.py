@@ -174,6 +174,17 @@ class GymnasiumTask(Task):
         """Makes an action of each row of outputs [n, O]."""
         return self._decode(np.asarray(outputs, np.float64))
 
+    def film(self, network: Network, seed: int) -> bytes:
+        """Draws episode 0 of a seed, as an animated PNG; see `Task.film`.
+
+        Raises:
+            OptionError: The environment cannot draw itself here.
+        """
+        from evonet.tasks.environments.film import show_episode
+
+        (start,) = self.episode_seeds(seed, 0, 1)
+        return show_episode(self, network, start, "rgb_array").encode()
+
     def close(self) -> None:
         """Closes all environments."""
         for place in self._places:

@@ -36,7 +36,7 @@ def config(**changes: Any) -> Config:
 def test_a_run_keeps_all_but_the_report(tmp_path: Path) -> None:
     result = start_run(tmp_path / "run", xor(), config())
     names = {path.name for path in (tmp_path / "run").iterdir()}
-    assert names == {*FILES, ".lock"} - {"report.html"}
+    assert names == {*FILES, ".lock"} - {"film.png", "report.html"}  # the command line's
     assert result.best is not None
     champion = read_champion(tmp_path / "run" / "champion.json")
     assert champion.population == result.best.genome

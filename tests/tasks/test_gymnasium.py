@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import struct
 import sys
+import zlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -13,7 +16,9 @@ from gymnasium import spaces
 
 import evonet
 from evonet import Config, Network, OptionError, Population
+from evonet.cli.app import main
 from evonet.errors import EpisodeError
+from evonet.files.animated_png import fit_frames
 from evonet.runs.start import resume_run, start_run
 from evonet.tasks import Control, Task, make_task
 from evonet.tasks.environments.episodes import play
@@ -387,3 +392,121 @@ def test_an_environment_of_a_module_in_the_current_folder_may_fail_in_one_line(
     with pytest.raises(EpisodeError, match=message):
         task.evaluate(networks(task, 2), 3)
     del gymnasium.registry["Fragile-v0"], sys.modules["fragile_games"]
+
+
+# ---- films ---------------------------------------------------------------------------------------
+
+DRAWN = """
+import gymnasium
+import numpy as np
+
+class Drawn(gymnasium.Env):
+    metadata = {"render_modes": ["rgb_array"], "render_fps": 20}
+    observation_space = gymnasium.spaces.Box(-1, 1, (2,))
+    action_space = gymnasium.spaces.Discrete(2)
+
+    def __init__(self, render_mode=None):
+        self.render_mode = render_mode
+
+    def reset(self, seed=None, options=None):
+        super().reset(seed=seed)
+        self.left = 10 + int(self.np_random.integers(4))
+        return np.zeros(2, np.float32), {}
+
+    def step(self, action):
+        self.left -= 1
+        return np.zeros(2, np.float32), 1.0, self.left == 0, False, {}
+
+    def render(self):
+        frame = np.zeros((30, 40, 3), np.uint8)
+        frame[:, : 2 * self.left] = 248
+        return frame
+
+gymnasium.register("Drawn-v0", Drawn, reward_threshold=1e9)
+"""
+
+
+@pytest.fixture
+def drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    (tmp_path / "drawn_games.py").write_text(DRAWN)
+    monkeypatch.chdir(tmp_path)
+    yield "drawn_games:Drawn-v0"
+    gymnasium.registry.pop("Drawn-v0", None)
+    sys.modules.pop("drawn_games", None)
+
+
+def read_png(data: bytes) -> list[tuple[bytes, bytes]]:
+    """The chunks of a PNG, whose checksums are right."""
+    assert data[:8] == b"\x89PNG\r\n\x1a\n"
+    at, found = 8, []
+    while at < len(data):
+        (size,) = struct.unpack(">I", data[at : at + 4])
+        kind, body = data[at + 4 : at + 8], data[at + 8 : at + 8 + size]
+        assert struct.unpack(">I", data[at + 8 + size : at + 12 + size])[0] == zlib.crc32(
+            kind + body
+        )
+        found.append((kind, body))
+        at += 12 + size
+    return found
+
+
+def pixels(data: bytes, height: int, width: int) -> Any:
+    rows = np.frombuffer(zlib.decompress(data), np.uint8).reshape(height, 1 + 3 * width)
+    assert (rows[:, 0] == 2).all()
+    return np.cumsum(rows[:, 1:], axis=0, dtype=np.uint8).reshape(height, width, 3)
+
+
+def test_an_episode_becomes_a_film_that_can_be_read(drawn: str) -> None:
+    task = gym_task(drawn)
+    data = task.film(networks(task, 1), 5)
+    chunks = read_png(data)
+    kinds = [kind for kind, _ in chunks]
+    (steps,) = task.play(networks(task, 1), 5, 0, 1).steps[0]
+    assert kinds.count(b"fcTL") == steps + 1
+    assert (kinds[0], kinds[-1]) == (b"IHDR", b"IEND")
+    assert dict(chunks)[b"IHDR"][:8] == struct.pack(">II", 40, 30)
+    first = pixels(dict(chunks)[b"IDAT"], 30, 40)
+    assert (first[:, : 2 * steps] == 248).all()
+    assert not first[:, 2 * steps :].any()
+    last = [body for kind, body in chunks if kind == b"fdAT"][-1]
+    assert not pixels(last[4:], 30, 40).any()
+
+
+def test_a_film_is_thinned_and_shrunk() -> None:
+    frames = [np.full((100, 200, 3), i, np.uint8) for i in range(50)]
+    fitted = fit_frames(frames, most_frames=7, most_width=80)
+    assert [frame.shape for frame in fitted] == [(34, 67, 3)] * 7
+    assert (fitted[0][0, 0, 0], fitted[-1][0, 0, 0]) == (0, 49)
+
+
+def test_a_run_has_a_film_in_its_report_and_can_be_played(
+    drawn: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    options = ["--seed", "1", "--population", "10", "--generations", "2", "--out", "run"]
+    assert main(["evolve", f"gym:{drawn}", *options, "--set", "task.retests=5"]) == 0
+    assert read_png(Path("run/film.png").read_bytes())
+    assert "data:image/png;base64," in Path("run/report.html").read_text()
+    capfd.readouterr()
+    assert main(["play", "run", "--episodes", "3", "--film", "again.png"]) == 0
+    printed = capfd.readouterr().out
+    assert printed.count("return 1") == 3
+    assert "mean 1" in printed
+    assert "5 fresh episodes" in printed
+    assert read_png(Path("again.png").read_bytes())
+
+
+def test_what_cannot_be_drawn_or_played_says_so(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    for task in ("cartpole", "xor"):
+        folder = str(tmp_path / task)
+        assert main(["evolve", task, "--generations", "1", "--out", folder, "--quiet"]) == 0
+    capfd.readouterr()
+    assert main(["play", str(tmp_path / "cartpole"), "--episodes", "2"]) == 0
+    assert "episode    2  return" in capfd.readouterr().out
+    assert main(["play", str(tmp_path / "cartpole"), "--film", str(tmp_path / "f.png")]) == 1
+    assert "cannot be drawn" in capfd.readouterr().err
+    assert main(["play", str(tmp_path / "cartpole"), "--show"]) == 1
+    assert "cannot be drawn" in capfd.readouterr().err
+    assert main(["play", str(tmp_path / "xor")]) == 1
+    assert "no episodes" in capfd.readouterr().err

@@ -75,6 +75,10 @@ class View:
     scale: Floats
     farthest: float
 
+    def apply(self, seen: Floats) -> Floats:
+        """Normalises observations [n, I]."""
+        return np.clip((seen - self.mean) * self.scale, -self.farthest, self.farthest)
+
 
 def play(
     network: Network,
@@ -176,8 +180,7 @@ class _Grid:
             added = np.concatenate([np.ones((len(seen), 1)), off, off * off], axis=1)
             self.played.moments[pairs[0], pairs[1]] += added  # every pair is there once
         if self._view is not None:
-            seen = (seen - self._view.mean) * self._view.scale
-            seen = np.clip(seen, -self._view.farthest, self._view.farthest)
+            seen = self._view.apply(seen)
         self._x[cells] = seen
 
     def _leave(self, ended: list[int]) -> None:
