@@ -1,4 +1,4 @@
-"""Does evolution with the defaults learn what linear models learn from tables?
+"""Compares what the defaults learn from tables with linear models.
 
     python -m tests.campaigns.tables [--seeds 5] [--splits 1] [--set KEY=VALUE] [NAME ...]
 
