@@ -14,7 +14,7 @@ from typing import Final, TypeAlias
 from evonet.definitions.reader import read_list
 from evonet.errors import ExpressionError, UnknownFunctionError
 from evonet.functions.table import Definition, Function, Functions
-from evonet.messages import did_you_mean
+from evonet.messages import did_you_mean, show
 from evonet.messages import name as quoted
 
 Texts: TypeAlias = Mapping[str, Mapping[str, str]]
@@ -138,5 +138,5 @@ def is_texts(found: object) -> bool:
 
 def _lookup(name: str, ids: Mapping[str, int], what: str) -> int:
     if name not in ids:
-        raise UnknownFunctionError(f'"{name}" is not a known {what}. {did_you_mean(name, ids)}')
+        raise UnknownFunctionError(f"{show(name)} is not a known {what}. {did_you_mean(name, ids)}")
     return ids[name]

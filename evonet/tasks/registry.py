@@ -20,6 +20,7 @@ from evonet.definitions.controls import CONTROLS
 from evonet.definitions.providers import TASK_PREFIXES, Provider
 from evonet.errors import ConfigError, ConfigFault, EvonetError, OptionError
 from evonet.messages import did_you_mean, show
+from evonet.messages import name as quoted
 from evonet.tasks.base import Task
 from evonet.tasks.control import Control
 from evonet.tasks.datasets import DATASETS, dataset_task
@@ -164,7 +165,7 @@ def _refusals(entry: RegisteredTask, options: Mapping[str, Any]) -> Iterator[Opt
     for option in options:
         if option not in allowed:
             hint = did_you_mean(option, allowed) if allowed else "It has none."
-            message = f"{option} is not an option of task {show(entry.name)}. {hint}"
+            message = f"{quoted(option)} is not an option of task {show(entry.name)}. {hint}"
             yield OptionError(message, option)
     for option in entry.required:
         if option not in options:

@@ -1,6 +1,7 @@
 """Attacks every surface with hostile inputs, and counts crashes, tracebacks, hangs and memory.
 
-    python -m tests.campaigns.hostile [--inputs 1000000] [--seed 1] [--surface files] [--chunk 2000]
+    python -m tests.campaigns.hostile [--inputs 1000000] [--seed 1] [--surface files]
+                                      [--chunk 10000] [--only NUMBER]
 
 Each module of this package that has an `attack` is a surface: files, configs, tables, expressions,
 metrics, the command line. Its generator makes one input from a seed, and every input must be
@@ -27,7 +28,7 @@ def main() -> int:
     parser.add_argument("--inputs", type=int, default=1_000_000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--surface", action="append", default=[])
-    parser.add_argument("--chunk", type=int, default=2_000)
+    parser.add_argument("--chunk", type=int, default=10_000)
     parser.add_argument("--only", type=int)
     options = parser.parse_args()
     surfaces = {
@@ -45,11 +46,9 @@ def main() -> int:
     for surface in surfaces.values():
         count = round(options.inputs * surface.share / whole)
         found = run_surface(surface, options.seed, count, options.chunk)
-        print(found.row(surface.name), flush=True)
+        print(found.row(surface.name), *found.faults[:20], sep="\n\n", flush=True)
         total.add(found)
     print(total.row("all"))
-    for fault in total.faults[:40]:
-        print(f"\n{fault}")
     return 1 if total.faults else 0
 
 

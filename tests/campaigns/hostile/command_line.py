@@ -67,6 +67,9 @@ SAFE: Final = tuple(
 )
 
 
+prepare = good_run
+
+
 def attack(rng: random.Random, folder: Path) -> Input:
     """Runs a command with hostile words, in a folder with a run that was tampered with."""
     run = folder / "run"

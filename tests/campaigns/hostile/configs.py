@@ -65,6 +65,13 @@ def attack(rng: random.Random, folder: Path) -> Input:
     return lambda: _use(lambda: Config.load(path))
 
 
+def prepare() -> None:
+    """Reads the configs that are spoilt."""
+    _names()
+    _texts()
+    _tables()
+
+
 def _use(load: Callable[[], Config]) -> None:
     config = load()
     again = Config.loads(config.to_toml())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import tempfile
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -35,6 +36,13 @@ def attack(rng: random.Random, folder: Path) -> Input:
     return kind(rng, folder)
 
 
+def prepare() -> None:
+    """Makes the files that are spoilt."""
+    _good_champion()
+    _good_population()
+    _good_checkpoint()
+
+
 def _champion(rng: random.Random, folder: Path) -> Input:
     path = folder / "champion.json"
     document, text = _good_champion()
@@ -56,8 +64,6 @@ def _champion(rng: random.Random, folder: Path) -> Input:
 
 @cache
 def _good_champion() -> tuple[dict[str, Any], bytes]:
-    import tempfile
-
     genome = Population.random(1, 3, 2, num_nodes=6, num_connections=12, enabled=0.8)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "champion.json"
@@ -67,8 +73,22 @@ def _good_champion() -> tuple[dict[str, Any], bytes]:
         text = path.read_bytes()
     document = json.loads(text)
     del document["sha256"]
+    document["tested"] = {"episodes": 5, "low": 0.5, "high": 1.5, "worst": 0.0}
+    document["task_state"] = {"mean": [0.5, 1.5]}
+    document["encoding"] = _good_encoding()
     document["functions"] = {"activations": {"swish": "x / (1 + exp(-x))"}, "aggregations": {}}
     return document, text
+
+
+def _good_encoding() -> Any:
+    from evonet.tasks import classification
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "t.csv"
+        path.write_text("a,b,c,kind\n1,x,5,yes\n2,y,6,no\n3,x,7,no\n4,y,9,yes\n")
+        encoding = classification(data=str(path), standardize=True).encoding
+    assert encoding is not None
+    return encoding.to_dict()
 
 
 def _spoil_arrays(arrays: dict[str, Any], rng: random.Random) -> dict[str, Any]:

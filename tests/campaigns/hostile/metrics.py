@@ -55,6 +55,11 @@ def attack(rng: random.Random, folder: Path) -> Input:
     return lambda: render_report(RunFolder(folder))
 
 
+def prepare() -> None:
+    """Evolves the run that is spoilt."""
+    _config()
+
+
 def _draw(path: Path) -> None:
     history = read_history(path)
     if len(history):

@@ -42,6 +42,7 @@ class Surface(NamedTuple):
     share: int  # of all inputs
     attack: Callable[[random.Random, Path], Input]  # makes an input, in an empty folder
     allowed: tuple[type[BaseException], ...]  # what an input may raise
+    prepare: Callable[[], object] = object  # makes what all inputs share, before children start
 
 
 @dataclass
@@ -93,7 +94,8 @@ def discover() -> dict[str, Surface]:
         if hasattr(module, "attack"):
             short = name.rpartition(".")[2].removeprefix("hostile_")
             allowed = (EvonetError, OSError, *getattr(module, "ALLOWED", ()))
-            found[short] = Surface(short, module.SHARE, module.attack, allowed)
+            prepare = getattr(module, "prepare", object)
+            found[short] = Surface(short, module.SHARE, module.attack, allowed, prepare)
     return found
 
 
@@ -120,6 +122,7 @@ def run_surface(surface: Surface, seed: int, count: int, chunk: int) -> Tally:
     """Runs inputs in child processes, so many in each."""
     total = Tally()
     context = multiprocessing.get_context("fork")
+    surface.prepare()
     start = 0
     while start < count:
         end = min(count, start + chunk)
