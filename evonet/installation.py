@@ -6,6 +6,7 @@ import functools
 import importlib
 import importlib.metadata
 import os
+import re
 import shlex
 import shutil
 import sys
@@ -15,10 +16,10 @@ from types import ModuleType
 
 from evonet.errors import BackendError, EvonetError
 
-_MISSING = (
-    "evonet was installed without its compiled extension, so it runs on the slow reference "
-    "backend. Install a C++ compiler (Debian: apt install g++; macOS: xcode-select --install), "
-    "then reinstall with EVONET_REQUIRE_NATIVE=1 to see what the build says."
+_COMPILERS = ("c++", "g++", "clang++")
+# What CMake and compilers write when they give up.
+_FAILURE = re.compile(
+    r"(fatal )?error:|CMake Error|FAILED:|failed with the following output|is not able to compile"
 )
 
 
@@ -30,8 +31,47 @@ def _find() -> ModuleType | None:
         if error.name != "evonet._native":
             raise
     if os.environ.get("EVONET_REQUIRE_NATIVE", "") not in ("", "0"):
-        raise BackendError(f"EVONET_REQUIRE_NATIVE is set. {_MISSING}")
+        raise BackendError(f"EVONET_REQUIRE_NATIVE is set. {explain_missing()}")
     return None
+
+
+def explain_missing(checkout: Path | None = None) -> str:
+    """Explains why there is no extension, as far as the build left word, and how to build it.
+
+    Args:
+        checkout: The folder that has evonet/, and build/ if evonet was built in it; None for
+            that of this package.
+    """
+    checkout = Path(__file__).resolve().parent.parent if checkout is None else checkout
+    compiler = next(filter(None, map(shutil.which, _COMPILERS)), None)
+    words = _last_words(checkout)
+    if compiler is None:
+        why = f"No C++ compiler was found ({', '.join(_COMPILERS)}). "
+    elif words:
+        why = f"The build said: {words} "
+    else:
+        why = f"There is a compiler, {compiler}, but the build left no word. "
+    again = "--force-reinstall --no-deps --no-cache-dir evonet-gpu"
+    if (checkout / "pyproject.toml").is_file():
+        again = f"-e {shlex.quote(str(checkout))}"
+    return (
+        "evonet was installed without its compiled extension, so it runs on the slow reference "
+        f"backend. {why}It needs one for C++17 (Debian: apt install g++; macOS: xcode-select "
+        "--install); then this compiles for a minute or two, and shows what the build says if it "
+        f"fails: EVONET_REQUIRE_NATIVE=1 {pip_program()} install {again}"
+    )
+
+
+def _last_words(checkout: Path) -> str:
+    """Returns the lines in which the last build in a checkout gave up, or ""."""
+    names = ("CMakeConfigureLog.yaml", "CMakeError.log")  # from CMake 3.26 on, and before
+    found = [log for name in names for log in checkout.glob(f"build/*/CMakeFiles/{name}")]
+    logs = sorted(found, key=lambda log: log.stat().st_mtime)
+    if not logs:
+        return ""
+    lines = logs[-1].read_text(errors="replace").splitlines()
+    said = dict.fromkeys(line.strip() for line in lines if _FAILURE.search(line))
+    return " / ".join(list(said)[-2:])[:400]
 
 
 @functools.cache
@@ -46,7 +86,7 @@ def load_native() -> ModuleType | None:
     """
     native = _find()
     if native is None:
-        warnings.warn(_MISSING, RuntimeWarning, stacklevel=2)
+        warnings.warn(explain_missing(), RuntimeWarning, stacklevel=2)
     return native
 
 
@@ -58,7 +98,7 @@ def require_native() -> ModuleType:
     """
     native = _find()
     if native is None:
-        raise BackendError(f'backend="cpu" needs the compiled extension. {_MISSING}')
+        raise BackendError(f'backend="cpu" needs the compiled extension. {explain_missing()}')
     return native
 
 

@@ -62,6 +62,18 @@ def did_you_mean(found: object, allowed: Iterable[str]) -> str:
     return f"Allowed: {', '.join(sorted(options))}." if len(options) <= MOST_NAMES else ""
 
 
+def number(value: float, digits: int = 5) -> str:
+    """Writes a number for people: 100,000 rather than 1e+05.
+
+    Args:
+        value: The number.
+        digits: How many digits to show of smaller ones.
+    """
+    if 1e5 <= abs(value) < 1e15:
+        return f"{value:,.0f}"
+    return f"{value:.{digits}g}"
+
+
 def counted(number: int, noun: str) -> str:
     """Writes a number with its noun: "1 link", "1,200 links".
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -284,6 +284,15 @@ class Network:
 
     def __len__(self) -> int:
         return self._num_genomes
+
+    def __reduce__(self) -> NoReturn:
+        """Refuses to pickle or copy: a network is bound to this process and its hardware."""
+        raise TypeError(
+            "a compiled network cannot be pickled or copied: it is bound to this process. Carry "
+            "the genomes and compile them there: population.save(path), then "
+            "evonet.compile(evonet.Population.load(path)); or save_champion(path, ...), then "
+            "read_champion(path).compile()."
+        )
 
     def __repr__(self) -> str:
         return f"Network({self.kind}, backend={self.backend!r}, {self.schedule!r})"

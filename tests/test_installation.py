@@ -24,7 +24,13 @@ import evonet
 from evonet import BackendError, EvonetError, OptionError, Population
 from evonet.backends import resolve_backend
 from evonet.functions.registry import ACTIVATIONS, AGGREGATIONS
-from evonet.installation import install_command, load_native, require_native, resource_folder
+from evonet.installation import (
+    explain_missing,
+    install_command,
+    load_native,
+    require_native,
+    resource_folder,
+)
 from evonet.schedule import build_schedule
 
 PACKAGE = Path(evonet.__file__).parent
@@ -300,6 +306,24 @@ def test_the_version_is_the_one_of_the_distribution() -> None:
 )
 def test_the_folders_that_travel_with_the_package_are_found(name: str, holds: str) -> None:
     assert (resource_folder(name) / holds).is_file()
+
+
+def test_a_missing_extension_is_explained_in_the_words_of_the_build(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    logs = tmp_path / "build" / "cp311" / "CMakeFiles"
+    logs.mkdir(parents=True)
+    (logs / "CMakeError.log").write_text("prose\nmain.cpp:3: error: no such header <new>\n")
+    (tmp_path / "pyproject.toml").write_text("")
+    compiler = tmp_path / "g++"
+    compiler.touch(mode=0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    said = explain_missing(tmp_path)
+    assert "The build said: main.cpp:3: error: no such header <new> " in said
+    assert said.endswith(f"EVONET_REQUIRE_NATIVE=1 {sys.executable} -m pip install -e {tmp_path}")
+    monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
+    assert "No C++ compiler was found (c++, g++, clang++)" in explain_missing(tmp_path)
+    assert explain_missing(tmp_path / "wheel").endswith("--no-cache-dir evonet-gpu")
 
 
 def test_the_command_that_installs_an_extra_fits_the_environment(

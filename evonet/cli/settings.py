@@ -113,6 +113,7 @@ def find_settings(
         name, source = what, "command line"
         config = _fresh({"name": what}, changes)
     config = change(config, {**found, **changes}, source)
+    config = change(config, _find_files(config, path.parent if path.is_file() else Path()), source)
     try:
         task = task_from_config(config, source)
     except ConfigError as error:
@@ -153,6 +154,23 @@ def _find_task_entries(config: Config, what: str, path: Path) -> dict[str, objec
     return {"task.name": where, "task.config": str(path.resolve())}
 
 
+def _find_files(config: Config, folder: Path) -> dict[str, object]:
+    """Completes "file.py:Class" of a task or an algorithm: a run may be resumed from anywhere."""
+    found: dict[str, object] = {}
+    for key, name in (
+        ("task.name", config.task.get("name")),
+        ("run.algorithm", config.run.algorithm),
+    ):
+        file, _, attribute = str(name).rpartition(":")
+        if not file.endswith(".py") or file.startswith("neat:") or Path(file).is_absolute():
+            continue
+        for place in (Path(), folder):
+            if (place / file).is_file():
+                found[key] = f"{(place / file).resolve()}:{attribute}"
+                break
+    return found
+
+
 def _find_data(config: Config, folder: Path) -> dict[str, object]:
     """Completes a relative `data` of [task] by the folder of the config, if the file is there."""
     data = config.task.get("data")
@@ -176,7 +194,18 @@ def change(config: Config, given: Mapping[str, object], source: str) -> Config:
     try:
         return config.replace(given) if given else config
     except ConfigError as error:
-        raise _blaming_options(ConfigError(source, error.faults), given) from error
+        # The config was whole before, so what was typed is at fault.
+        faults = [_with_options(fault, given) for fault in error.faults]
+        raise _blaming_options(ConfigError("command line", faults), given) from error
+
+
+def _with_options(fault: ConfigFault, given: Mapping[str, object]) -> ConfigFault:
+    """Names the options that a setting does not fit, and how to change that setting too."""
+    blamed = [OPTIONS.get(key, f"--set {key}") for key in given if f"{key} " in fault.message]
+    if fault.key in given or not blamed:
+        return fault
+    message = f"{', '.join(blamed)}: {fault.message} Change it too, with --set {fault.key}=..."
+    return fault._replace(message=message)
 
 
 def _blaming_options(error: ConfigError, given: Mapping[str, object]) -> ConfigError:

@@ -18,7 +18,7 @@ from evonet.evolution.callbacks import Progress
 from evonet.evolution.hooks import Callback, Result, Run
 from evonet.evolution.profile import Profile
 from evonet.files.atomic import open_atomic
-from evonet.messages import counted
+from evonet.messages import counted, number
 from evonet.network import compile_with
 from evonet.runs.champion_notes import score_held_out, score_parts
 from evonet.runs.folder import RunFolder
@@ -172,11 +172,11 @@ class Watch:
         else:
             verdict = "done" if threshold is None else "not solved"
             line = f"{verdict} after {counted(result.generation + 1, 'generation')}"
-        goal = "" if threshold is None else f" (threshold {threshold:g})"
+        goal = "" if threshold is None else f" (threshold {number(threshold, 6)})"
         tested = "" if best.tested is None else f"{best.tested}, "
         click.echo(
-            f"{line}: best fitness {best.fitness:g}{goal}, {tested}"
-            f"{counted(result.evaluations, 'evaluation')}, {result.seconds:.1f} s"
+            f"{line}: best fitness {number(best.fitness, 6)}{goal}, {tested}"
+            f"{counted(result.evaluations, 'evaluation')}, {self._time_taken(result)}"
         )
         if result.algorithm.stalled and not result.solved:
             age = counted(result.generation - best.generation, "generation")
@@ -188,6 +188,15 @@ class Watch:
         click.echo(f"  champion  {self._home.champion}")
         if written:
             click.echo(f"  report    {self._home.report}")
+
+    def _time_taken(self, result: Result) -> str:
+        """Returns the seconds of the run, or of what was done since it was resumed."""
+        assert self._start.run is not None
+        run, seconds = self._start.run, f"{result.seconds:.1f} s"
+        if run.resumed_from is None:
+            return seconds
+        new = counted(run.algorithm.generations_done - run.first_generation, "generation")
+        return f"of which the last {new} took {seconds}"
 
     def _print_profile(self) -> None:
         """Prints where the time went, if that was asked for."""

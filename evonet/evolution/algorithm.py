@@ -136,6 +136,16 @@ class Algorithm(ABC):
 
     # ---- what users see ----------------------------------------------------------------------
 
+    def __repr__(self) -> str:
+        population, best = self.state.population, self.best
+        found = "" if best is None else f", best {best.fitness:.6g}"
+        more = self.describe().summary if best is not None else ""
+        return (
+            f"{type(self).__name__}(generation {self.generation}, {len(population)} genomes, "
+            f"{population.num_inputs} inputs, {population.num_outputs} outputs{found}"
+            f"{', ' if more else ''}{more}, seed {self.seed})"
+        )
+
     @property
     def generation(self) -> int:
         """The number of the current generation, from 0."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 import os
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any, TextIO
@@ -24,6 +25,7 @@ from evonet.evolution.hooks import Callback, CallbackLike, Result, Run
 from evonet.evolution.record import GenerationRecord
 from evonet.evolution.state import Best
 from evonet.files.generation_lines import GenerationLines
+from evonet.messages import number
 from evonet.network import compile_with
 
 __all__ = [
@@ -149,7 +151,8 @@ class MetricsWriter(Callback):
 class Progress(Callback):
     """Shows a progress bar with fitness, species, speed and the time that is left.
 
-    A file or a pipe gets a plain line now and then instead.
+    A file or a pipe gets a plain line now and then instead. A generation that takes long shows
+    for how long it has been at work.
     """
 
     def __init__(self, file: TextIO | None = None, seconds: float = 10.0) -> None:
@@ -163,6 +166,8 @@ class Progress(Callback):
         self._seconds = seconds
         self._bar: Any = None
         self._scored: Best | None = None
+        self._pulse: threading.Thread | None = None
+        self._over = threading.Event()
 
     def on_start(self, run: Run) -> None:
         """Draws the bar, if there is a terminal."""
@@ -171,11 +176,17 @@ class Progress(Callback):
         self._run = run
         self._scores, self._scored_at = "", -math.inf
         self._total = run.generations
-        self._last_time = time.monotonic()
+        self._last_time = self._since = time.monotonic()
+        self._state, self._generation = "", run.first_generation
         stream = self._file or sys.stderr
-        if not stream.isatty():
-            return
-        self._bar = tqdm(
+        if stream.isatty():
+            self._bar = self._draw_bar(tqdm, run)
+        self._over.clear()
+        self._pulse = threading.Thread(target=self._show_life, name="progress", daemon=True)
+        self._pulse.start()
+
+    def _draw_bar(self, tqdm: Any, run: Run) -> Any:
+        return tqdm(
             total=run.generations,
             initial=run.first_generation,
             unit="gen",
@@ -189,14 +200,15 @@ class Progress(Callback):
         """Moves the bar on, or writes a line if it is time."""
         from tqdm import tqdm
 
+        self._generation, self._since = record.generation + 1, time.monotonic()
         summary = f"{record.summary}, " if record.summary else ""
         rate = tqdm.format_sizeof(record.evaluations_per_second)
         if self._bar is None and time.monotonic() - self._last_time < self._seconds:
             return
         spread = "" if record.tested is None else f" ± {record.tested.half_width:.2g}"
-        best = f"best {record.best_so_far:.5g}{spread}"
-        middle = self._describe_scores() or f"mean {record.mean:.4g}"
-        state = f"{best}, {middle}, {summary}{rate} evals/s"
+        middle = self._describe_scores() or f"mean {number(record.mean, 4)}"
+        state = f"best {number(record.best_so_far)}{spread}, {middle}, {summary}{rate} evals/s"
+        self._state = state
         if self._bar is not None:
             self._bar.set_postfix_str(state, refresh=False)
             self._bar.update()
@@ -219,8 +231,28 @@ class Progress(Callback):
         self._scores, self._scored, self._scored_at = ", ".join(shown), best, now
         return self._scores
 
+    def _show_life(self) -> None:
+        """Reports now and then on a generation that takes long, from a thread of its own."""
+        patience = self._seconds or 10.0
+        if self._bar is not None:
+            patience = min(patience, 2.0)
+        while not self._over.wait(min(patience, 1.0)):
+            passed = time.monotonic() - self._since
+            if passed < patience or self._generation >= self._total:
+                continue
+            words = f"generation {self._generation}: {passed:,.0f} s so far"
+            if self._bar is not None:
+                self._bar.set_postfix_str(", ".join(filter(None, (self._state, words))))
+            elif time.monotonic() - self._last_time >= self._seconds:
+                self._last_time = time.monotonic()
+                line = f"{self._generation}/{self._total} {words}"
+                print(line, file=self._file or sys.stderr, flush=True)
+
     def on_end(self, result: Result) -> None:
         """Leaves the bar as it is."""
+        self._over.set()
+        if self._pulse is not None:
+            self._pulse.join()
         if self._bar is not None:
             self._bar.close()
 

@@ -78,6 +78,9 @@ class Task:
     episodes: int = 1
     retests: int = 0
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.num_inputs} inputs, {self.num_outputs} outputs)"
+
     def evaluate(self, network: Network, seed: int) -> Any:
         """Scores every genome.
 

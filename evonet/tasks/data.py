@@ -10,7 +10,7 @@ from typing import Any, get_args
 import numpy as np
 import numpy.typing as npt
 
-from evonet.config.rules import Flag, OneOf, Real, Whole
+from evonet.config.rules import Flag, Maybe, OneOf, Real, Whole
 from evonet.errors import FileFormatError, OptionError
 from evonet.files.npz import read_npz
 from evonet.messages import counted, did_you_mean, show
@@ -172,6 +172,25 @@ def find_targets(table: Table, targets: Any) -> list[str]:
     names = _names("targets", targets)
     _check_columns(table, names, "targets")
     return list(dict.fromkeys(names))
+
+
+def check_split(
+    test_fraction: object,
+    validation_fraction: object,
+    split_seed: object,
+    standardize: object,
+    solved: object,
+) -> None:
+    """Checks options before a file is read, so that all faults of a config are found at once.
+
+    Raises:
+        OptionError: An option is out of range.
+    """
+    read_option("test_fraction", test_fraction, Real(0, 1))
+    read_option("validation_fraction", validation_fraction, Real(0, 1))
+    read_option("split_seed", split_seed, Whole(), 0)
+    read_option("standardize", standardize, Flag())
+    read_option("solved", solved, Maybe(Real()))
 
 
 def split_data(

@@ -208,15 +208,22 @@ def _make_with_faults(
     """Makes a task, leaving out the options that it refuses, so that all faults are found."""
     refusals = list(_refusals(entry, options))
     faults = [_fault(refusal) for refusal in refusals]
-    if any(refusal.option is None for refusal in refusals):
-        return None, faults
     for refusal in refusals:
-        options.pop(refusal.option or "")
+        options.pop(refusal.option or "", None)
+    missing = [option for option in entry.required if option not in options]
+    if missing:  # made without them only to find the faults of the others
+        _, more = _make_with_faults(entry, {**options, **dict.fromkeys(missing)})
+        return None, faults + [f for f in more if f.key.partition(".")[2] in options]
     while True:
         try:
             return entry.make(**options), faults
         except ConfigError:
             raise
+        except FileNotFoundError as error:
+            if not faults:
+                raise
+            faults.append(ConfigFault("task", f"task: {error.filename}: there is no such file."))
+            return None, faults
         except EvonetError as error:
             faults.append(_fault(error))
             refused = error.option if isinstance(error, OptionError) else None

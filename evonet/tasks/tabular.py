@@ -7,7 +7,7 @@ from typing import Any
 
 from evonet.config.rules import Real
 from evonet.messages import counted
-from evonet.tasks.data import Data, Parts, load_data, split_data
+from evonet.tasks.data import Data, Parts, check_split, load_data, split_data
 from evonet.tasks.encoding import Missing
 from evonet.tasks.options import read_option
 from evonet.tasks.supervised import Supervised
@@ -56,6 +56,7 @@ def regression(
         FileFormatError: The file does not hold examples.
         FileNotFoundError: There is no such file.
     """
+    check_split(test_fraction, validation_fraction, split_seed, standardize, solved)
     found = load_data(
         data,
         targets,
@@ -120,6 +121,7 @@ def classification(
     Raises:
         EvonetError: As `regression` raises it.
     """
+    check_split(test_fraction, validation_fraction, split_seed, standardize, solved)
     found = load_data(
         data,
         targets,

@@ -528,3 +528,12 @@ def test_a_report_that_cannot_be_written_spoils_nothing(
     assert said.status == Exit.DONE
     assert said.err.startswith("evonet: warning: no report was written: ")
     assert Path("run/champion.json").is_file()
+
+
+def test_a_population_that_contradicts_other_settings_blames_no_file(evonet: CommandLine) -> None:
+    said = evonet("evolve", "xor", "--population", 1)
+    assert said.status == Exit.ERROR
+    assert "xor.toml" not in said.err
+    for setting in ("reproduction.elitism", "reproduction.min_species_size"):
+        assert f"command line: --population: {setting} = 2 must not exceed" in said.err
+        assert f"with --set {setting}=..." in said.err

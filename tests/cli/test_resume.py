@@ -113,6 +113,44 @@ def test_a_finished_run_can_be_given_more_generations(
     assert_same(Path("run"), uninterrupted)
 
 
+def test_a_resumed_run_counts_all_evaluations_and_only_its_own_time(
+    evonet_: CommandLine, config: Path
+) -> None:
+    evonet_("evolve", config, "--generations", 7, "--quiet", "--out", "run")
+    said = evonet_("resume", "run", "--generations", 9).out
+    assert "after 9 generations" in said
+    assert "3,600 evaluations, of which the last 2 generations took " in said
+
+
+TASK = """
+from evonet.tasks import Supervised
+
+class Mine(Supervised):
+    def __init__(self):
+        super().__init__([[0.0], [1.0]], [[0.0], [1.0]])
+"""
+
+
+@pytest.mark.parametrize("named_in_a_config", [False, True])
+def test_a_task_in_a_file_is_found_when_resuming_from_another_folder(
+    named_in_a_config: bool,
+    evonet_: CommandLine,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    (tmp_path / "mine_here.py").write_text(TASK)
+    (tmp_path / "elsewhere").mkdir()
+    what = "mine_here.py:Mine"
+    if named_in_a_config:  # beside the config, not in the current folder
+        (tmp_path / "mine.toml").write_text(f'[task]\nname = "{what}"\n')
+        monkeypatch.chdir(tmp_path / "elsewhere")
+        what = "../mine.toml"
+    run = tmp_path / "run"
+    assert evonet_("evolve", what, "--generations", 2, "--quiet", "--out", run).err == ""
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert evonet_("resume", run, "--generations", 3, "--quiet").err == ""
+
+
 def test_resuming_a_finished_run_changes_nothing(
     evonet_: CommandLine, config: Path, tmp_path: Path
 ) -> None:

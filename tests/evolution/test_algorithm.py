@@ -90,6 +90,12 @@ def test_an_algorithm_goes_by_where_it_is_defined() -> None:
     assert find_algorithm("neat") is evonet.NEAT
     assert reference_to(evonet.NEAT) == "neat"
     assert find_algorithm(reference_to(evonet.NEAT)) is evonet.NEAT
+    with pytest.raises(OptionError, match="not a class that derives from Algorithm"):
+        find_algorithm("json:dumps")
+    with pytest.raises(OptionError, match="not an algorithm"):
+        find_algorithm("neet")
+    with pytest.raises(OptionError, match="not a class that derives from Algorithm"):
+        evonet.evolve(xor(), make_config({}), algorithm=dict)  # type: ignore[arg-type]
 
 
 def test_an_algorithm_of_a_notebook_is_found_as_long_as_the_notebook_runs(
@@ -100,9 +106,3 @@ def test_an_algorithm_of_a_notebook_is_found_as_long_as_the_notebook_runs(
     exec("import evonet\nclass Mine(evonet.NEAT): pass", notebook.__dict__)
     assert reference_to(notebook.Mine) == "__main__:Mine"
     assert find_algorithm("__main__:Mine") is notebook.Mine
-    with pytest.raises(OptionError, match="not a class that derives from Algorithm"):
-        find_algorithm("json:dumps")
-    with pytest.raises(OptionError, match="not an algorithm"):
-        find_algorithm("neet")
-    with pytest.raises(OptionError, match="not a class that derives from Algorithm"):
-        evonet.evolve(xor(), make_config({}), algorithm=dict)  # type: ignore[arg-type]

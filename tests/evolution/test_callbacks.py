@@ -8,6 +8,7 @@ import json
 import math
 import os
 import statistics
+import time
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
@@ -34,7 +35,7 @@ from evonet.evolution.callbacks import (
 from evonet.evolution.checkpoint import list_checkpoints
 from evonet.evolution.record import Seconds, describe_generation, mean_and_deviation
 from evonet.runs.loop import evolve
-from evonet.tasks import xor
+from evonet.tasks import Supervised, xor
 from tests.support.evolution_cases import xor_config
 
 SECONDS = Seconds(ask=0.5, compile=0.25, evaluate=1.0, tell=0.25)
@@ -398,6 +399,22 @@ def test_progress_in_a_file_is_a_plain_line_now_and_then() -> None:
     assert "evals/s" in lines[-1]
     assert "\r" not in often.getvalue()
     assert seldom.getvalue() == ""
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_a_long_generation_shows_that_it_lives(terminal: bool) -> None:
+    shown = Terminal() if terminal else io.StringIO()
+
+    class Slow(Supervised):
+        def evaluate(self, network: Any, seed: int) -> Any:
+            deadline = time.monotonic() + 60
+            while "generation 0: " not in shown.getvalue() and time.monotonic() < deadline:
+                time.sleep(0.005)
+            return super().evaluate(network, seed)
+
+    task = Slow([[0.0], [1.0]], [[0.0], [1.0]])
+    evolve(task, config(), generations=1, callbacks=[Progress(shown, seconds=0.01)])
+    assert "generation 0: 0 s so far" in shown.getvalue()
 
 
 def test_progress_shows_where_a_run_is() -> None:

@@ -232,6 +232,7 @@ def test_a_folder_of_nothing_readable_is_refused(tmp_path: Path) -> None:
         load_checkpoint(tmp_path, algorithm=NEAT)
     assert file_of(0) in str(caught.value)
     assert file_of(1) in str(caught.value)
+    assert str(caught.value).count("is not a safetensors file") == 1
 
 
 def test_a_missing_or_empty_folder_is_named(tmp_path: Path) -> None:

@@ -525,3 +525,20 @@ def test_a_custom_class_is_a_task_by_its_name() -> None:
             make_task(name)
     with pytest.raises(OptionError, match="made a str, which is not a task"):
         make_task("tests.tasks.test_tasks:make_nothing")
+
+
+@pytest.mark.parametrize("data", [None, "nowhere.csv"])
+def test_all_faults_of_a_task_without_data_are_listed(data: str | None) -> None:
+    table = {"name": "classification", "test_fraction": 7, "standardize": 3, "foo": 1}
+    if data is not None:
+        table["data"] = data
+    with pytest.raises(ConfigError) as caught:
+        task_from_config(Config.from_dict({"task": table}))
+    said = str(caught.value)
+    for words in (
+        "task.foo is not an option",
+        "task.test_fraction = 7 must be between 0 and 1",
+        "task.standardize = 3 must be true or false",
+        "needs the option data" if data is None else "nowhere.csv: there is no such file",
+    ):
+        assert words in said

@@ -175,14 +175,21 @@ def open_checkpoint(path: str | os.PathLike[str], algorithm: type[Algorithm]) ->
             f"{where}: holds no checkpoints, which have names like checkpoint-000123.safetensors."
         )
     faults: list[str] = []
+    reasons: set[str] = set()
     for file in reversed(files):
         try:
             checkpoint = read_checkpoint(file, algorithm)
         except CheckpointError as error:
             faults.append(str(error))
+            reasons.add(str(error).removeprefix(f"{file}: "))
             continue
         if faults:
             older = f"{file}: taken instead, although it is older."
             warnings.warn("\n".join([*faults, older]), stacklevel=2)
         return checkpoint
+    if len(reasons) == 1 < len(files):  # said once, not for every file
+        names = ", ".join(file.name for file in files)
+        raise CheckpointError(
+            f"{where}: no checkpoint in it can be read: {reasons.pop()} This holds for {names}."
+        )
     raise CheckpointError("\n".join([f"{where}: no checkpoint in it can be read.", *faults]))

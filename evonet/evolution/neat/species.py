@@ -65,7 +65,7 @@ class ScoreHistory(Sequence[float]):
         return f"ScoreHistory({list(self)!r})"
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False, slots=True, repr=False)
 class Species:
     """Genomes that are close to each other.
 
@@ -84,6 +84,13 @@ class Species:
     members: npt.NDArray[np.int64]
     representative: int
     score_history: ScoreHistory = field(default_factory=ScoreHistory)
+
+    def __repr__(self) -> str:
+        score = f", score={self.score_history[-1]:.6g}" if len(self.score_history) else ""
+        return (
+            f"Species(key={self.key}, size={len(self.members)}, created={self.created}, "
+            f"last_improved={self.last_improved}{score})"
+        )
 
     def with_members(self, members: npt.NDArray[np.int64], representative: int) -> Species:
         """Returns the species in its next generation."""
