@@ -8,10 +8,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 
 from tests.support.costs import Costs
 
+# No test depends on time, those with examples of hypothesis neither.
+hypothesis.settings.register_profile("evonet", deadline=None)
+hypothesis.settings.load_profile("evonet")
 # What "auto" means must not depend on the machine that runs the tests.
 os.environ["EVONET_BACKEND"] = "cpu"
 # Nor may the commands that messages print: as if the environment had been activated.
