@@ -7,7 +7,7 @@ import sys
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 
 import gymnasium
 import numpy as np
@@ -62,11 +62,14 @@ class Counting:
         self.left = self.start = seed
         return np.array([float(seed), 0.0])
 
-    def step(self, action: Any) -> tuple[Any, float, bool, bool]:
+    def fail(self, error: Exception) -> NoReturn:
+        raise error
+
+    def act(self, action: Any) -> tuple[Any, float, bool, bool, Any]:
         assert self.left > 0, "an environment was stepped after its episode"
         type(self).steps += 1
         self.left -= 1
-        return np.array([float(self.start), float(self.left)]), 1.0, self.left == 0, False
+        return np.array([float(self.start), float(self.left)]), 1.0, self.left == 0, False, {}
 
 
 @pytest.mark.parametrize("places", [1, 2, 7, 1000])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
 import gymnasium
@@ -80,28 +80,51 @@ class Environment:
             seen, _ = self.environment.reset(seed=seed)
             frame = flatten(self._space, seen)
         except Exception as error:
-            self._fail(error)
+            self.fail(error)
         self._frames = np.tile(frame, (self._stack, 1)) if self._stack > 1 else None
         return frame if self._frames is None else self._frames.reshape(-1)
 
-    def step(self, action: Any) -> tuple[Floats, float, bool, bool]:
-        """Acts; gives observation [I], reward, and whether it was terminated and truncated."""
-        try:
-            seen, reward, terminated, truncated, _ = self.environment.step(action)
-            for _ in range(self._repeat - 1):
-                if terminated or truncated:
-                    break
-                seen, more, terminated, truncated, _ = self.environment.step(action)
-                reward = float(reward) + float(more)
-            frame = seen if self._is_box else flatten(self._space, seen)
-        except Exception as error:
-            self._fail(error)
-        if self._frames is not None:
-            self._frames = np.concatenate([self._frames[1:], np.asarray(frame)[None]])
-            frame = self._frames.reshape(-1)
-        return frame, float(reward), terminated, truncated
+    @property
+    def act(self) -> Callable[[Any], tuple[Any, Any, bool, bool, Any]]:
+        """Acts; gives observation [I], reward, whether it was terminated, truncated, and more.
 
-    def _fail(self, error: Exception) -> NoReturn:
+        Where there is nothing to add, it is the environment's own method.
+        """
+        if self._is_box and self._repeat == self._stack == 1:
+            return self.environment.step
+        return self._act
+
+    def _act(self, action: Any) -> tuple[Any, Any, bool, bool, Any]:
+        seen, reward, terminated, truncated, info = self.environment.step(action)
+        for _ in range(self._repeat - 1):
+            if terminated or truncated:
+                break
+            seen, more, terminated, truncated, info = self.environment.step(action)
+            reward = float(reward) + float(more)
+        frame = flatten(self._space, seen)
+        if self._frames is not None:
+            self._frames = np.concatenate([self._frames[1:], frame[None]])
+            frame = self._frames.reshape(-1)
+        return frame, reward, terminated, truncated, info
+
+    def step(self, action: Any) -> tuple[Floats, float, bool, bool]:
+        """Acts once; gives observation, reward, and whether it was terminated and truncated.
+
+        Raises:
+            EpisodeError: The environment failed.
+        """
+        try:
+            seen, reward, terminated, truncated, _ = self.act(action)
+            return np.asarray(seen, np.float64), float(reward), terminated, truncated
+        except Exception as error:
+            self.fail(error)
+
+    def fail(self, error: Exception) -> NoReturn:
+        """Raises an error that names the environment and the episode's seed.
+
+        Raises:
+            EpisodeError: Always.
+        """
         raise EpisodeError(
             f"gym:{self.name}: the environment failed in the episode with seed {self.seed}: "
             f"{type(error).__name__}: {error}"

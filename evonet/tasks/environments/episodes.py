@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, NoReturn, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
+Act = Callable[[Any], tuple[Any, Any, bool, bool, Any]]
 
 # Environments at a time. More cost memory; fewer make a call of the network serve fewer steps.
 MOST_PLACES: Final = 256
@@ -34,8 +35,12 @@ class Environment(Protocol):
     def reset(self, seed: int) -> Floats:
         """Starts an episode; gives the first observation [I]."""
 
-    def step(self, action: Any) -> tuple[Floats, float, bool, bool]:
-        """Acts; gives observation [I], reward, and whether it was terminated and truncated."""
+    @property
+    def act(self) -> Act:
+        """Acts; gives observation [I], reward, whether it was terminated, truncated, and more."""
+
+    def fail(self, error: Exception) -> NoReturn:
+        """Raises an error that names the environment and the episode's seed."""
 
 
 @dataclass
@@ -63,8 +68,7 @@ class _Lane:
     genome: int
     episode: int
     environment: Environment
-    total: float = 0.0
-    steps: int = 0
+    start: int  # how many steps the grid had taken before
 
 
 @dataclass
@@ -131,7 +135,7 @@ class _Grid:
         self._first_state: npt.NDArray[Any] | None = None
         if network.schedule.dynamics.has_memory:
             self._first_state = first_state(network.schedule, self._lanes)
-        self._stepped = False
+        self._steps = 0
         cells = len(self._x) if episodes else 0
         self._waiting = iter(range(cells))
         self.live: list[_Lane] = []
@@ -143,23 +147,32 @@ class _Grid:
         self._index = np.array([lane.cell for lane in self.live], np.int64)
         pairs = [(lane.genome, lane.episode) for lane in self.live]
         self._pairs = np.array(pairs, np.int64).reshape(-1, 2).T
+        self._acts = [lane.environment.act for lane in self.live]
 
     def step(self, decode: Callable[[Floats], Any]) -> None:
         """Lets all networks act once."""
         live, x = self.live, self._x
         grid = x.reshape(len(self._network), self._lanes, -1)
         outputs = self._network(grid).reshape(len(x), -1)[self._index]
-        self._stepped = True
+        self._steps += 1
         actions = decode(outputs.astype(np.float64))
         seen = np.empty((len(live), x.shape[1]))
+        rewards = [0.0] * len(live)
         ended: list[int] = []
-        for i, (lane, action) in enumerate(zip(live, actions, strict=True)):
-            seen[i], reward, terminated, truncated = lane.environment.step(action)
-            lane.total += reward
-            lane.steps += 1
-            if terminated or truncated:
-                ended.append(i)
-                self.played.truncated[lane.genome, lane.episode] = not terminated
+        i = 0
+        # Everything in this loop costs time beside every step of every environment.
+        try:
+            for act, action in zip(self._acts, actions, strict=True):
+                seen[i], rewards[i], terminated, truncated, _ = act(action)
+                if terminated or truncated:
+                    ended.append(i)
+                    lane = live[i]
+                    self.played.truncated[lane.genome, lane.episode] = not terminated
+                i += 1
+        except Exception as error:
+            live[i].environment.fail(error)
+        genomes, episodes = self._pairs
+        self.played.returns[genomes, episodes] += np.array(rewards, np.float64)
         if ended:  # the last observation of an episode is not shown to any network
             going = np.delete(np.arange(len(live)), ended)
             self._show(seen[going], self._index[going], self._pairs[:, going])
@@ -187,8 +200,7 @@ class _Grid:
         """Takes lanes out whose episode is over, and puts their environments to use again."""
         over = [self.live[i] for i in ended]
         for lane in over:
-            self.played.returns[lane.genome, lane.episode] = lane.total
-            self.played.steps[lane.genome, lane.episode] = lane.steps
+            self.played.steps[lane.genome, lane.episode] = self._steps - lane.start
         for i in reversed(ended):
             del self.live[i]
         started = len(self.live)
@@ -198,7 +210,7 @@ class _Grid:
             else:
                 self._enter(lane.environment)
         fresh = [lane.cell for lane in self.live[started:]]
-        if fresh and self._first_state is not None and self._stepped:
+        if fresh and self._first_state is not None:
             self._forget(fresh)
         self._list_live()
 
@@ -213,7 +225,7 @@ class _Grid:
         genome = cell // self._lanes
         episode = self._next_episode[genome]
         self._next_episode[genome] += 1
-        self.live.append(_Lane(cell, genome, episode, environment))
+        self.live.append(_Lane(cell, genome, episode, environment, self._steps))
         seen = environment.reset(self._seeds[episode])[None]
         self._show(seen, np.array([cell]), np.array([[genome], [episode]]))
 
