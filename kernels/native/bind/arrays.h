@@ -74,7 +74,7 @@ constexpr const char* type_name() {
 // What str() makes of a Python object.
 inline std::string text_of(const nb::object& object) {
   const nb::object text = nb::steal(PyObject_Str(object.ptr()));
-  const char* bytes = text.is_valid() ? PyUnicode_AsUTF8(text.ptr()) : nullptr;
+  const char* bytes = text.is_valid() ? PyUnicode_AsUTF8AndSize(text.ptr(), nullptr) : nullptr;
   if (bytes == nullptr) throw nb::python_error();
   return bytes;
 }
