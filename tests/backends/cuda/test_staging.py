@@ -55,11 +55,11 @@ def test_arrays_of_any_size_pass_through_the_ring(
     check()
 
 
-def test_page_locked_memory_is_bounded_and_released(imaginary_gpus: Lend) -> None:
+def test_page_locked_memory_is_bounded_and_released(imaginary_gpus: Lend, small_ring: None) -> None:
     machine = imaginary_gpus()
     (device,) = usable_devices()
-    assert machine.pinned <= staging.LEAST_RING
-    large = np.arange(3 * staging.MOST_RING // 4 + 5, dtype=np.int32)
+    assert machine.pinned == staging.LEAST_RING
+    large = np.arange(25 * staging.MOST_RING // 4 + 5, dtype=np.int32)
     there = device.upload(large)
     assert machine.pinned == staging.MOST_RING
     device.release_memory()
