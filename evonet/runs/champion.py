@@ -154,7 +154,7 @@ def save_champion(
         raise OptionError(f"This champion could not be read again: {error}") from error
     genes = write_genes(genome)  # a population's genes are valid
     document["sha256"] = digest_text(document, genes)
-    data = lay_out_text(document, genes).encode()
+    data = lay_out_text(document, genes)
     if len(data) > MOST_BYTES:
         raise OptionError(
             f"This champion takes {len(data):,} bytes of JSON, and {MOST_BYTES:,} are allowed. "

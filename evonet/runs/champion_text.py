@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -17,11 +17,11 @@ from evonet.functions.table import Functions
 from evonet.genes.arrays import RealArray
 from evonet.genes.population import Population
 
-Genes: TypeAlias = "Mapping[str, Sequence[str]]"
-"""Each gene as a JSON object without spaces, by "nodes" and "connections"."""
+Genes: TypeAlias = Mapping[str, bytes]
+"""A line of JSON for each gene, by "nodes" and "connections"."""
 
 
-def write_genes(genome: Population) -> dict[str, list[str]]:
+def write_genes(genome: Population) -> dict[str, bytes]:
     """Writes the genes of one genome, keys in alphabetical order, as `json` would."""
     p, listed = genome, np.argsort(genome.rank)
     nodes = zip(
@@ -39,18 +39,19 @@ def write_genes(genome: Population) -> dict[str, list[str]]:
         _numbers(p.weight[listed]),
         strict=True,
     )
-    return {
+    lines = {
         "nodes": [
-            f'{{"activation":"{activation}","aggregation":"{aggregation}","bias":{bias},'
-            f'"key":{key},"response":{response},"time_constant":{tau}}}'
+            f'{{"activation": "{activation}", "aggregation": "{aggregation}", "bias": {bias}, '
+            f'"key": {key}, "response": {response}, "time_constant": {tau}}}'
             for activation, aggregation, bias, key, response, tau in nodes
         ],
         "connections": [
-            f'{{"enabled":{enabled},"innovation":{innovation},"source":{source},'
-            f'"target":{target},"weight":{weight}}}'
+            f'{{"enabled": {enabled}, "innovation": {innovation}, "source": {source}, '
+            f'"target": {target}, "weight": {weight}}}'
             for enabled, innovation, source, target, weight in links
         ],
     }
+    return {name: ",\n  ".join(genes).encode() for name, genes in lines.items()}
 
 
 def digest_text(document: Mapping[str, Any], genes: Genes) -> str:
@@ -58,11 +59,12 @@ def digest_text(document: Mapping[str, Any], genes: Genes) -> str:
     entries = []
     for name in sorted((*document, *genes)):
         if name in genes:
-            value = f"[{','.join(genes[name])}]"
+            # No name of a function has a space, so what is left is what `json` writes compactly.
+            value = b"[" + genes[name].translate(None, b" \n") + b"]"
         else:
-            value = json.dumps(document[name], sort_keys=True, separators=(",", ":"))
-        entries.append(f'"{name}":{value}')
-    return hashlib.sha256(f"{{{','.join(entries)}}}".encode()).hexdigest()
+            value = json.dumps(document[name], sort_keys=True, separators=(",", ":")).encode()
+        entries.append(f'"{name}":'.encode() + value)
+    return hashlib.sha256(b"{" + b",".join(entries) + b"}").hexdigest()
 
 
 def digest(document: Mapping[str, Any]) -> str:
@@ -71,18 +73,16 @@ def digest(document: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def lay_out_text(document: Mapping[str, Any], genes: Genes) -> str:
+def lay_out_text(document: Mapping[str, Any], genes: Genes) -> bytes:
     """Puts every entry on a line of its own, and every gene too."""
     lines = []
     for name in sorted((*document, *genes)):
         if genes.get(name):
-            # Names of functions have neither quotes nor commas.
-            text = ",\n  ".join(genes[name]).replace('":', '": ').replace(',"', ', "')
-            value = f"[\n  {text}\n ]"
+            value = b"[\n  " + genes[name] + b"\n ]"
         else:
-            value = json.dumps(document.get(name, []), sort_keys=True)
-        lines.append(f' "{name}": {value}')
-    return "{\n" + ",\n".join(lines) + "\n}\n"
+            value = json.dumps(document.get(name, []), sort_keys=True).encode()
+        lines.append(f' "{name}": '.encode() + value)
+    return b"{\n" + b",\n".join(lines) + b"\n}\n"
 
 
 def _names(ids: np.ndarray[Any, Any], functions: Functions) -> list[str]:
@@ -93,4 +93,5 @@ def _numbers(values: RealArray) -> list[str]:
     """Writes numbers with as few digits as their type needs, 0.1 and not 0.10000000149011612."""
     if values.dtype == np.float64:
         return list(map(repr, values.tolist()))
-    return list(map(repr, map(float, values.astype(str).tolist())))
+    # NumPy writes powers of ten sooner than Python does.
+    return [repr(float(n)) if "e" in n else n for n in values.astype(str).tolist()]

@@ -15,7 +15,7 @@ from evonet.tasks import task_from_config
 from tests.campaigns.hostile.hostile_values import damage, spoil
 from tests.campaigns.hostile.watch import Input
 
-SHARE: Final = 10
+SHARE: Final = 6
 VALUES: Final = (
     *(
         "1",

@@ -11,7 +11,7 @@ import numpy as np
 from evonet.functions.expressions.expression import make_expression
 from tests.campaigns.hostile.watch import Input
 
-SHARE: Final = 45
+SHARE: Final = 70
 TOKENS: Final = (
     *("x", "x", "x", "1", "0", "2.5", "1e999", "1e-999", "9" * 400, ".5", "5.", "1j", "0x1", "1_0"),
     *(

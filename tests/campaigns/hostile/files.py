@@ -26,7 +26,7 @@ from evonet.runs.champion import read_champion, save_champion
 from tests.campaigns.hostile.hostile_values import damage, spoil
 from tests.campaigns.hostile.watch import Input
 
-SHARE: Final = 15
+SHARE: Final = 6
 TYPES: Final = (np.uint8, np.int32, np.int64, np.float32, np.float64, np.bool_, np.uint64)
 
 

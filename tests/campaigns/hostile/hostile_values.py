@@ -68,7 +68,7 @@ def _spoil_entry(holder: Any, key: Any, rng: random.Random) -> None:
     elif way == 1:
         holder[rng.choice(("", "extra", "\x1b", "num_inputs"))] = holder[key]
     elif way == 2 and isinstance(holder[key], (int, float)):
-        holder[key] = holder[key] * rng.choice((-1, 2, 1000, 2**31, 1e30))
+        holder[key] = holder[key] * rng.choice((-1, 2, 1000, 2**31, 2**100))
     else:
         holder[key] = value(rng)
 

@@ -20,7 +20,7 @@ from evonet.tasks import task_from_config
 from tests.campaigns.hostile.hostile_values import damage, spoil
 from tests.campaigns.hostile.watch import Input
 
-SHARE: Final = 15
+SHARE: Final = 6
 EXTREMES: Final = (
     1.7976931348623157e308,
     -1.7976931348623157e308,

@@ -15,7 +15,7 @@ from evonet.tasks import classification, regression
 from tests.campaigns.hostile.hostile_values import damage, value
 from tests.campaigns.hostile.watch import Input
 
-SHARE: Final = 14
+SHARE: Final = 12
 CELLS: Final = (
     *("1", "0", "-1.5", "a", "b", "", " ", "nan", "NA", "inf", "-inf", "1e999", "1e39", "1e-400"),
     *(
