@@ -24,6 +24,10 @@ TASKS = (
     "cartpole",
     "acrobot",
     "mountain_car",
+    "mountain_car_continuous",
+    "pendulum",
+    "single_pole",
+    "single_pole_no_velocities",
     "double_pole",
     "double_pole_no_velocities",
     "copy",
@@ -46,6 +50,8 @@ def holds(task: Task, best: evonet.Best, config: evonet.Config) -> bool:
     if not isinstance(task, Control):
         return True  # there is no chance in it
     solved = find_control(task.name).solved
+    if solved is None:
+        solved = task.fitness_threshold  # the config's, where the task itself has none
     episodes = 100 if task.retests else 1
     network = evonet.compile(best.genome, **config.dynamics.options())
     mean = task.mean_returns(network, FRESH_SEED, episodes)[0]
