@@ -21,6 +21,7 @@ from evonet.tasks import Control, Task, task_from_config
 
 TASKS = (
     "xor",
+    "parity",
     "cartpole",
     "acrobot",
     "mountain_car",
