@@ -7,19 +7,14 @@
 
 EVONET_NAMESPACE_BEGIN
 
-// One copy of the formula serves a single number too, as a vector in which all lanes hold it.
 template <class Activation, class T>
 void activate_with(T* row, int count) {
-  using V = FullVector<T>;
-  for (int i = 0;;) {
-    const V y = Activation::apply(count == 1 ? broadcast<V>(row[0]) : load<V>(row + i));
-    if (count == 1) {
-      row[0] = y[0];
-      return;
-    }
-    store(row + i, y);
-    i += kVectorLanes<T>;
-    if (i >= count) return;
+  if (count == 1) {  // a vector would take as long as all its lanes
+    row[0] = Activation::apply(row[0]);
+    return;
+  }
+  for (int i = 0; i < count; i += kVectorLanes<T>) {
+    store(row + i, Activation::apply(load<FullVector<T>>(row + i)));
   }
 }
 

@@ -10,28 +10,6 @@
 
 EVONET_NAMESPACE_BEGIN
 
-// Two vectors per group: one hides the latency of the other.
-template <class T>
-constexpr int kGroupLanes = 2 * kVectorBytes / int{sizeof(T)};
-
-// Lane i gets from[at[i]].
-template <class V, class T>
-EVONET_FN V gather(const T* from, const int32_t* at) {
-#if defined(__AVX512F__)
-  // Masked, because GCC 12 warns about its own unmasked ones.
-  if constexpr (sizeof(V) == 64 && sizeof(T) == 4) {
-    return V(
-        _mm512_mask_i32gather_ps(_mm512_setzero_ps(), 0xffff, _mm512_loadu_si512(at), from, 4));
-  } else if constexpr (sizeof(V) == 64) {
-    const __m256i index = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at));
-    return V(_mm512_mask_i32gather_pd(_mm512_setzero_pd(), 0xff, index, from, 8));
-  }
-#endif
-  V v;
-  for (unsigned i = 0; i < sizeof(V) / sizeof(T); ++i) v[i] = from[at[i]];
-  return v;
-}
-
 template <class T>
 class EnsembleGroups {
  public:

@@ -150,6 +150,10 @@ __attribute__((noinline)) void join_run(const ScheduleView<T>& s, NodeRun run, T
   }
 }
 
+// The common case of one sample; see number_runs.h.
+template <class T>
+void sum_numbers(const ScheduleView<T>& s, NodeRun run, T* values);
+
 // A width of rows, and the code for it.
 template <class T>
 struct RowKernels {
@@ -166,7 +170,7 @@ constexpr RowKernels<T> kRow = {R * int{sizeof(V) / sizeof(T)}, &sum_run<V, R, T
 // multiply-add takes many instructions, there is no latency to hide.
 template <class T>
 constexpr RowKernels<T> kRows[] = {
-    kRow<T, T, 1>,
+    {1, &sum_numbers<T>, &join_run<T, 1, T>},
     kRow<T, FullVector<T>, 1>,
 #if !defined(EVONET_SLOW_FMA)
     kRow<T, FullVector<T>, 2>,

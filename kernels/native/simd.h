@@ -70,4 +70,24 @@ EVONET_FN void copy_row(T* to, const T* from, int width) {
   }
 }
 
+// Networks side by side take two vectors: one hides the latency of the other.
+template <class T>
+constexpr int kGroupLanes = 2 * kVectorLanes<T>;
+
+// Lane i gets from[at[i]]. Only floats gain from the gather instruction; for doubles, loads and
+// inserts took a quarter less time where it was measured (Zen 4).
+template <class V, class T>
+EVONET_FN V gather(const T* from, const int32_t* at) {
+#if defined(__AVX512F__)
+  // Masked, because GCC 12 warns about its own unmasked ones.
+  if constexpr (sizeof(V) == 64 && sizeof(T) == 4) {
+    return V(
+        _mm512_mask_i32gather_ps(_mm512_setzero_ps(), 0xffff, _mm512_loadu_si512(at), from, 4));
+  }
+#endif
+  V v{};
+  for (unsigned i = 0; i < sizeof(V) / sizeof(T); ++i) v[i] = from[at[i]];
+  return v;
+}
+
 EVONET_NAMESPACE_END

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <mutex>
 #include <new>
 #include <numeric>
 #include <string>
@@ -16,6 +17,7 @@
 #include "native/bind/read_schedule.h"
 #include "native/compile_schedule.h"
 #include "native/isa/isa.h"
+#include "native/lane_groups.h"
 #include "native/pack_units.h"
 #include "native/sample_blocks.h"
 #include "native/thread_pool.h"
@@ -125,11 +127,23 @@ class Forward {
         max_links_(owner_.extent().max_links) {}
 
   void operator()(Samples x, Outputs y) const {
+<<<<<<< HEAD
     const int64_t num_samples = check_samples(x);
     check_shape("y", y, {schedule_.num_genomes, num_samples, schedule_.num_outputs});
     if (y.size() == 0) return;
     run_interruptibly(
         [&] { return evaluate({schedule_, x.data(), x.ndim() == 2, num_samples, y.data()}); });
+=======
+    const auto num_samples = static_cast<int64_t>(y.shape(1));
+    run_interruptibly([&] {
+      if (num_samples == 1) {
+        if (const LaneGroups<T>* groups = side_by_side()) {
+          return evaluate_one(*groups, x.data(), x.ndim() == 2, y.data());
+        }
+      }
+      return evaluate({schedule_, x.data(), x.ndim() == 2, num_samples, y.data()});
+    });
+>>>>>>> 2349de6 (Run networks side by side on single samples)
   }
 
   // The same for networks with memory, from one state to the next, [C, N, B] each.
@@ -202,6 +216,43 @@ class Forward {
   static constexpr int64_t kOutputsAtOnce = 1 << 20;
   static constexpr int64_t kLossesPerTask = 1 << 14;
 
+  // Networks that are asked for single samples again and again are packed once, after as many calls
+  // as packing costs. Null before that, and for networks that do not fit.
+  static constexpr int kCallsBeforePacking = 3;
+  const LaneGroups<T>* side_by_side() const {
+    const std::lock_guard<std::mutex> lock(packing_);
+    if (single_calls_ < kCallsBeforePacking) {
+      ++single_calls_;
+    } else if (!packed_) {
+      packed_ = true;
+      if (LaneGroups<T>::fit(schedule_, kernels_.group_lanes)) {
+        groups_ = std::make_unique<const LaneGroups<T>>(schedule_, kernels_.group_lanes, threads_);
+      }
+    }
+    return groups_.get();
+  }
+
+  // One sample, by networks side by side; false if it was interrupted.
+  bool evaluate_one(const LaneGroups<T>& groups, const T* x, bool shared, T* y) const {
+    const int64_t tasks = std::min<int64_t>(groups.count(), 8 * threads_);
+    const int64_t threads =
+        groups.num_links() < kSerialWork ? 1 : std::min<int64_t>(threads_, tasks);
+    std::vector<AlignedArray<T>> values;
+    for (int64_t i = 0; i < threads; ++i) {
+      values.emplace_back(groups.max_rows() * kernels_.group_lanes);
+    }
+    return parallel_for(
+        static_cast<int>(threads), tasks,
+        [&](int worker, int64_t task, Interrupt& interrupt) {
+          const int64_t end = groups.count() * (task + 1) / tasks;
+          for (int64_t i = groups.count() * task / tasks; i < end; ++i) {
+            if (interrupt.requested()) return;
+            kernels_.run_group(groups[i], x, shared, values[worker].data(), y);
+          }
+        },
+        python_signal);
+  }
+
   // False if it was interrupted.
   bool evaluate(const ForwardCall<T>& call) const {
     const ScheduleView<T>& s = call.schedule;
@@ -261,7 +312,16 @@ class Forward {
   const ScheduleView<T>& schedule_;
   int threads_;
   const ForwardKernels<T>& kernels_;
+<<<<<<< HEAD
   int64_t max_slots_, max_links_;
+=======
+  int64_t max_slots_ = 0;
+  int64_t max_links_ = 0;
+  mutable std::mutex packing_;
+  mutable int single_calls_ = 0;
+  mutable bool packed_ = false;
+  mutable std::unique_ptr<const LaneGroups<T>> groups_;
+>>>>>>> 2349de6 (Run networks side by side on single samples)
 };
 
 template <class T>

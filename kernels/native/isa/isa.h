@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "native/evolution.h"
+#include "native/lane_group_view.h"
 #include "native/program.h"
 #include "native/rollout.h"
 #include "native/schedule_view.h"
@@ -58,6 +59,10 @@ struct ForwardKernels {
   // a sample block.
   void (*aggregate_by)(const Program<T>& program, const T* values, const int32_t* source,
                        const T* weight, int64_t count, int width, T* out);
+  int group_lanes;  // networks in a group
+  // A group of networks on one sample: x [I], or [P, I] if it is not shared -> y [P, O]. values has
+  // group_lanes numbers for every row.
+  void (*run_group)(const LaneGroupView<T>& group, const T* x, bool shared, T* values, T* y);
   // The loss of one genome's answers y [B, O]: a sum and its rest.
   void (*loss)(int loss, const T* y, const T* targets, int64_t num_samples, int64_t num_outputs,
                T* out);

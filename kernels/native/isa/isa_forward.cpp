@@ -1,6 +1,7 @@
 // isa_forward.cpp: the forward pass for one instruction set.
 #include "native/act.h"
 #include "native/forward.h"
+#include "native/lane_group_kernels.h"
 
 EVONET_NAMESPACE_BEGIN
 
@@ -12,7 +13,8 @@ template void act(const ScheduleView<double>&, Lanes<double>&, int64_t, int, int
 template <class T>
 constexpr ForwardKernels<T> kForward = {
     kVectorLanes<T>,      kMaxWidth<T>,    &forward_genomes<T>,   &activate_values<T>,
-    &aggregate_values<T>, &activate_by<T>, &aggregate_program<T>, &loss_rows<T>};
+    &aggregate_values<T>, &activate_by<T>, &aggregate_program<T>, kGroupLanes<T>,
+    &run_lane_group<T>,   &loss_rows<T>};
 
 extern const ForwardKernels<float> forward_float32;
 extern const ForwardKernels<double> forward_float64;

@@ -1,6 +1,7 @@
 // isa_functions.cpp: functions on rows of numbers for one instruction set.
 #include "native/activation_rows.h"
 #include "native/loss_rows.h"
+#include "native/number_runs.h"
 #include "native/program_rows.h"
 
 EVONET_NAMESPACE_BEGIN
@@ -11,6 +12,7 @@ EVONET_NAMESPACE_BEGIN
   template void activate_by(const Program<T>&, T*, int);                                          \
   template void aggregate_by(const Program<T>&, const T*, const int32_t*, const T*, int64_t, int, \
                              T*, bool (*)(void*), void*);                                         \
+  template void sum_numbers(const ScheduleView<T>&, NodeRun, T*);                                 \
   template void loss_rows(int, const T*, const T*, int64_t, int64_t, T*);
 EVONET_FUNCTIONS(float)
 EVONET_FUNCTIONS(double)

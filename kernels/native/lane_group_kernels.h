@@ -1,0 +1,74 @@
+// lane_group_kernels.h: runs a group of networks side by side on one sample.
+#pragma once
+
+#include "native/function_rows.h"
+#include "native/isa/isa.h"
+#include "native/lane_group_view.h"
+#include "native/simd.h"
+#include "nodes/aggregations.h"
+
+EVONET_NAMESPACE_BEGIN
+
+// Applies to each lane its own activation.
+template <class T>
+void activate_lanes(const uint8_t* each, int lanes, T* row) {
+  constexpr int W = kGroupLanes<T>;
+  T z[W], y[W];
+  bool done[W] = {};
+  copy_row(z, row, W);
+  for (int first = 0; first < lanes; ++first) {
+    if (done[first]) continue;
+    copy_row(y, z, W);
+    activate_row(each[first], y, W);
+    for (int lane = first; lane < lanes; ++lane) {
+      if (each[lane] != each[first]) continue;
+      row[lane] = y[lane];
+      done[lane] = true;
+    }
+  }
+}
+
+// x is [I] for all networks or [P, I]; y is [P, O]; values has room for all rows of the group.
+template <class T>
+void run_lane_group(const LaneGroupView<T>& group, const T* x, bool shared, T* values, T* y) {
+  using V = FullVector<T>;
+  constexpr int kV = kVectorLanes<T>, kRows = 2, W = kGroupLanes<T>;
+  const int64_t inputs = group.num_inputs, outputs = group.num_outputs, lanes = group.num_lanes;
+  for (int i = 0; i < W; ++i) values[i] = T(0);
+  for (int64_t i = 0; i < inputs; ++i) {
+    T* const row = values + (1 + i) * W;
+    for (int lane = 0; lane < W; ++lane) {
+      row[lane] = lane >= lanes ? T(0) : x[shared ? i : group.genome[lane] * inputs + i];
+    }
+  }
+  const T* weight = group.weight;
+  const int32_t* source = group.source;
+  T* to = values + (1 + inputs) * W;
+  for (int64_t k = 0; k < group.num_nodes; ++k, to += W) {
+    V sum[kRows] = {};
+    const T* const end = weight + int64_t{group.num_links[k]} * W;
+    for (; weight < end; weight += W, source += W) {
+#pragma GCC unroll 2
+      for (int r = 0; r < kRows; ++r) {
+        sum[r] = agg_sum_next(sum[r], load<V>(weight + r * kV), gather<V>(values, source + r * kV));
+      }
+    }
+    const T* const bias = group.genes + 2 * k * W;
+#pragma GCC unroll 2
+    for (int r = 0; r < kRows; ++r) {
+      store(to + r * kV, preactivation(load<V>(bias + r * kV), load<V>(bias + W + r * kV), sum[r]));
+    }
+    const int32_t activation = group.activation[k];
+    if (activation >= 0) {
+      activate_row(activation, to, W);
+    } else {
+      activate_lanes(group.each + k * W, static_cast<int>(lanes), to);
+    }
+  }
+  for (int64_t lane = 0; lane < lanes; ++lane) {
+    T* const answer = y + group.genome[lane] * outputs;
+    for (int64_t o = 0; o < outputs; ++o) answer[o] = values[group.output[o * W + lane]];
+  }
+}
+
+EVONET_NAMESPACE_END

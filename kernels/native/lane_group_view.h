@@ -1,0 +1,19 @@
+// lane_group_view.h: a group of networks as kernels read it, without the containers that own it;
+// see lane_groups.h.
+#pragma once
+
+#include <cstdint>
+
+namespace evonet {
+
+template <class T>
+struct LaneGroupView {
+  int64_t num_nodes, num_lanes, num_inputs, num_outputs;
+  const int64_t* genome;
+  const int32_t *num_links, *activation;
+  const uint8_t* each;
+  const T *genes, *weight;
+  const int32_t *source, *output;
+};
+
+}  // namespace evonet
