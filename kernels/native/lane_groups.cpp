@@ -103,7 +103,7 @@ void LaneGroups<T>::pack(const ScheduleView<T>& s, int width, LaneGroup<T>& grou
   for (size_t lane = 0; lane < group.genome.size(); ++lane) {
     const int64_t genome = group.genome[lane], first = s.node_start[genome];
     const auto position = [&](int64_t row) { return static_cast<int32_t>(row * width + lane); };
-    slot_row.assign(s.num_slots[genome], 0);
+    slot_row.assign(std::max(s.num_slots[genome], num_inputs_), 0);
     for (int64_t i = 0; i < num_inputs_; ++i) slot_row[i] = position(1 + i);
     for (int64_t k = 0; k < s.num_nodes(genome); ++k) {
       const int64_t node = first + k, edge = s.edge_start[node];

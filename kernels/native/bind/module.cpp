@@ -127,14 +127,9 @@ class Forward {
         max_links_(owner_.extent().max_links) {}
 
   void operator()(Samples x, Outputs y) const {
-<<<<<<< HEAD
     const int64_t num_samples = check_samples(x);
     check_shape("y", y, {schedule_.num_genomes, num_samples, schedule_.num_outputs});
     if (y.size() == 0) return;
-    run_interruptibly(
-        [&] { return evaluate({schedule_, x.data(), x.ndim() == 2, num_samples, y.data()}); });
-=======
-    const auto num_samples = static_cast<int64_t>(y.shape(1));
     run_interruptibly([&] {
       if (num_samples == 1) {
         if (const LaneGroups<T>* groups = side_by_side()) {
@@ -143,7 +138,6 @@ class Forward {
       }
       return evaluate({schedule_, x.data(), x.ndim() == 2, num_samples, y.data()});
     });
->>>>>>> 2349de6 (Run networks side by side on single samples)
   }
 
   // The same for networks with memory, from one state to the next, [C, N, B] each.
@@ -312,16 +306,11 @@ class Forward {
   const ScheduleView<T>& schedule_;
   int threads_;
   const ForwardKernels<T>& kernels_;
-<<<<<<< HEAD
   int64_t max_slots_, max_links_;
-=======
-  int64_t max_slots_ = 0;
-  int64_t max_links_ = 0;
   mutable std::mutex packing_;
   mutable int single_calls_ = 0;
   mutable bool packed_ = false;
   mutable std::unique_ptr<const LaneGroups<T>> groups_;
->>>>>>> 2349de6 (Run networks side by side on single samples)
 };
 
 template <class T>
