@@ -60,7 +60,11 @@ class ScheduleCheck {
     extent_.max_slots = std::max(extent_.max_slots, slots);
     const int64_t least = s_.num_inputs, most = s_.first_state(g);
     bool fits = true;
-    for (int64_t k = begin; k < end; ++k) fits &= least <= s_.slot[k] && s_.slot[k] < most;
+    in_order_ = most - least == count;
+    for (int64_t k = begin; k < end; ++k) {
+      fits &= least <= s_.slot[k] && s_.slot[k] < most;
+      in_order_ &= s_.slot[k] == least + (k - begin);
+    }
     if (!fits) return found("a node's slot is out of range");
     for (int64_t k = begin; k < end; ++k) {
       fits &= has_activation_[s_.activation[k]] && has_aggregation_[s_.aggregation[k]];
@@ -75,6 +79,7 @@ class ScheduleCheck {
       extent_.max_links = std::max(extent_.max_links, links);
     }
     if (extent_.max_links > kMostSlots) return found("a node has too many links");
+    if (in_order_) return true;  // check_levels finds those that reach outside
     const int32_t *source = s_.source + s_.edge_start[begin],
                   *last = s_.source + s_.edge_start[end];
     uint32_t largest = 0;  // a negative one counts as a very large one
@@ -87,6 +92,7 @@ class ScheduleCheck {
 
   // Levels must hold all nodes, and what a level reads must be written before it.
   bool check_levels(int64_t g) {
+    if (in_order_) return check_levels_in_order(g);
     const int64_t first = s_.node_start[g], count = s_.num_nodes(g), states = s_.first_state(g);
     if (static_cast<int64_t>(written_.size()) < s_.num_slots[g]) written_.resize(s_.num_slots[g]);
     char* const written = written_.data();
@@ -113,6 +119,36 @@ class ScheduleCheck {
     return true;
   }
 
+  // The same where every node has the slot behind that of the node before it, as in all schedules
+  // that were compiled: what is written by then are the slots up to there.
+  bool check_levels_in_order(int64_t g) {
+    const int64_t first = s_.node_start[g], count = s_.num_nodes(g);
+    const auto states = static_cast<uint32_t>(s_.first_state(g)),
+               slots = static_cast<uint32_t>(s_.num_slots[g]);
+    int64_t done = 0;
+    bool known = true;
+    for (int64_t l = s_.level_start[g]; l < s_.level_start[g + 1]; ++l) {
+      const int64_t end = s_.level_end[l];
+      if (end <= done || end > count) return found("level_end does not ascend over its nodes");
+      const auto written = static_cast<uint32_t>(s_.num_inputs + done);
+      const int64_t last = s_.edge_start[first + end];
+      for (int64_t e = s_.edge_start[first + done]; e < last; ++e) {
+        const auto source = static_cast<uint32_t>(s_.source[e]);  // large if it is negative
+        known &= (source < written) | ((source >= states) & (source < slots));
+      }
+      done = end;
+    }
+    if (done != count) return found("its levels do not hold all nodes");
+    if (!known) return found("a link reads a slot that no earlier level writes");
+    const int32_t* const output = s_.output_slot + g * s_.num_outputs;
+    for (int64_t o = 0; o < s_.num_outputs; ++o) {
+      if (output[o] < -1 || output[o] >= s_.num_slots[g]) {
+        return found("output_slot names a slot that nothing writes");
+      }
+    }
+    return true;
+  }
+
   bool found(std::string fault) {
     fault_ = std::move(fault);
     return false;
@@ -122,6 +158,7 @@ class ScheduleCheck {
   ScheduleExtent extent_;
   bool has_activation_[kNumIds], has_aggregation_[kNumIds];
   std::vector<char> written_;
+  bool in_order_ = false;
   std::string fault_;
   int64_t genome_ = -1;
 };

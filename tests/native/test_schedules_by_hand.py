@@ -93,6 +93,9 @@ def test_a_wrong_schedule_is_refused_when_it_is_bound(fault: str, backend: str) 
 def test_both_checks_agree_about_random_damage(kind: str, seed: int) -> None:
     rng = np.random.default_rng([seed, len(kind)])
     schedule = made(kind, seed=seed)
+    if seed % 2 and kind == "feedforward":  # a slot that nobody needs: slots are not all in order
+        schedule = dataclasses.replace(schedule, num_slots=schedule.num_slots + 1)
+        check_schedule(schedule)
     names = ["source", "slot", "num_slots", "node_start", "edge_start", "level_start", "level_end"]
     name = str(rng.choice([*names, "output_slot"]))
     size = getattr(schedule, name).size
