@@ -99,6 +99,8 @@ def command(
         assignments,
     )
     settings = find_settings(task_or_config, changes, config)
+    if settings.inferred and not quiet:
+        click.echo(settings.inferred, err=True)
     home = next_folder(Path("runs"), settings.name) if out is None else RunFolder(out)
     watch = Watch(home, settings.name, quiet, profile, progress=not settings.scores_genomes)
     if settings.scores_genomes and not quiet:

@@ -42,6 +42,7 @@ class RunSettings(NamedTuple):
     config: Config  # all settings
     task: Task  # what to evolve on
     scores_genomes: bool = False  # whether the task is a fitness function for neat-python
+    inferred: str = ""  # a line about what was inferred from a table
 
 
 def gather(options: Mapping[str, object], assignments: Sequence[str]) -> dict[str, object]:
@@ -94,12 +95,14 @@ def find_settings(
         )
     shipped = resource_folder("configs") / f"{what}.toml"
     found: dict[str, object] = {}
+    inferred = ""
     if config_path is not None:
         name, source, config = config_path.stem, str(config_path), Config.load(config_path)
         found = _find_task_entries(config, what, config_path)
     elif path.suffix.lower() in TABLE_ENDINGS:
         name, source = path.stem, "command line"
-        config = _fresh(describe_table(path, changes), changes)
+        table, inferred = describe_table(path, changes)
+        config = _fresh(table, changes)
     elif what in ("classification", "regression") and "task.data" in changes:
         name, source = Path(str(changes["task.data"])).stem, "command line"
         config = _fresh(table_options(what), changes)
@@ -123,7 +126,7 @@ def find_settings(
             raise
         raise ConfigError(source, [_missing(error.filename, path.parent)]) from error
     scores_genomes = str(config.task.get("name")).startswith("neat:")
-    return RunSettings(_as_name(name), source, config, task, scores_genomes)
+    return RunSettings(_as_name(name), source, config, task, scores_genomes, inferred)
 
 
 def _fresh(task: Mapping[str, object], changes: Mapping[str, object]) -> Config:

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, cast
 
-import click
-
 from evonet.files.npz import read_npz
 from evonet.messages import show
 from evonet.tasks.data import find_targets
@@ -20,8 +18,8 @@ VALIDATION: Final = 0.2
 BATCH: Final = 0.5
 
 
-def describe_table(path: Path, changes: Mapping[str, object]) -> dict[str, object]:
-    """Returns a [task] table for a file of examples, and prints what was inferred.
+def describe_table(path: Path, changes: Mapping[str, object]) -> tuple[dict[str, object], str]:
+    """Returns a [task] table for a file of examples, and a line about what was inferred.
 
     Args:
         path: The file.
@@ -37,8 +35,7 @@ def describe_table(path: Path, changes: Mapping[str, object]) -> dict[str, objec
     line = f"{path.name}: {kind}, because {why}."
     if "text" not in why:
         line += f" For {other}: evonet evolve {other} --data {path}"
-    click.echo(line, err=True)
-    return table_options(kind) | {"data": str(path.resolve())}
+    return table_options(kind) | {"data": str(path.resolve())}, line
 
 
 def table_options(kind: str) -> dict[str, object]:

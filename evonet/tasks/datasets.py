@@ -130,7 +130,7 @@ def _load(dataset: Dataset) -> Data:
     except ImportError:
         raise OptionError(
             f"task {dataset.name} comes with scikit-learn, which is not installed: "
-            "pip install 'evonet-gpu[data]'"
+            "pip install scikit-learn"
         ) from None
     bunch = getattr(datasets, f"load_{dataset.name}")()
     labels = np.asarray(bunch.target)

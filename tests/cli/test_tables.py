@@ -96,6 +96,11 @@ def test_predictions_are_in_the_units_of_the_table(evonet: CommandLine) -> None:
     assert float(whole.out.split("r2 ")[1].split()[0]) > 0.99
 
 
+def test_quiet_runs_on_tables_print_nothing(evonet: CommandLine) -> None:
+    said = evonet("evolve", "fruit.csv", "--generations", 1, "--out", "run", "--quiet")
+    assert (said.status, said.out, said.err) == (Exit.DONE, "", "")
+
+
 def test_the_other_kind_is_a_name_away(evonet: CommandLine) -> None:
     Path("level.csv").write_text("x,y\n" + "\n".join(f"{i},{i % 3}" for i in range(30)))
     said = evonet("evolve", "level.csv", "--generations", 1, "--out", "a")

@@ -238,5 +238,5 @@ def test_data_sets_have_their_shapes(name: str, inputs: int, outputs: int, count
 
 def test_a_missing_scikit_learn_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "sklearn", None)
-    with pytest.raises(OptionError, match=r"pip install 'evonet-gpu\[data\]'"):
+    with pytest.raises(OptionError, match="pip install scikit-learn"):
         make_task("iris")
