@@ -168,8 +168,14 @@ constexpr RowKernels<T> kRow = {R * int{sizeof(V) / sizeof(T)}, &sum_run<V, R, T
 
 // Eight accumulators hide the latency of a multiply-add and still fit the registers. Where a
 // multiply-add takes many instructions, there is no latency to hide.
+#if defined(EVONET_SLOW_FMA)
+constexpr int kNumRows = 2;
+#else
+constexpr int kNumRows = 5;
+#endif
+
 template <class T>
-constexpr RowKernels<T> kRows[] = {
+constexpr RowKernels<T> kRows[kNumRows] = {
     {1, &sum_numbers<T>, &join_run<T, 1, T>},
     kRow<T, FullVector<T>, 1>,
 #if !defined(EVONET_SLOW_FMA)
@@ -180,7 +186,7 @@ constexpr RowKernels<T> kRows[] = {
 };
 
 template <class T>
-constexpr int kMaxWidth = kRows<T>[sizeof(kRows<T>) / sizeof(*kRows<T>) - 1].width;
+constexpr int kMaxWidth = kRows<T>[kNumRows - 1].width;
 
 // The narrowest that holds `count` samples, or the widest.
 template <class T>
