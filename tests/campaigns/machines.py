@@ -40,6 +40,7 @@ SOURCES = [
     ROOT / "tests" / "machines" / "harness.cpp",
     NATIVE / "breed.cpp",
     NATIVE / "compile_schedule.cpp",
+    NATIVE / "lane_groups.cpp",
     NATIVE / "rollout.cpp",
     NATIVE / "speciate.cpp",
     NATIVE / "thread_pool.cpp",

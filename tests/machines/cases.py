@@ -48,6 +48,7 @@ def all_cases() -> Iterator[Case]:
     for numbers in DTYPES:
         yield from compiled(numbers)
         yield from forward_passes(numbers)
+        yield from single_samples(numbers)
         yield from losses(numbers)
         yield from rollouts(numbers)
         yield from generations(numbers)
@@ -82,6 +83,26 @@ def forward_passes(numbers: str) -> Iterator[Case]:
             yield Case(
                 f"forward/{numbers}/{kind}-{samples}", inputs, _forward(numbers, schedule, x, state)
             )
+
+
+def single_samples(numbers: str) -> Iterator[Case]:
+    """Networks side by side, which the extension packs after a few calls."""
+    for activations in (("tanh",), ("sigmoid", "sin", "relu", "gauss")):
+        population = Population.random(
+            50,
+            4,
+            3,
+            num_nodes=12,
+            num_connections=40,
+            activations=activations,
+            dtype=_type(numbers),
+            seed=8,
+        )
+        schedule = build_schedule(population)
+        x = random_samples(random.Random(9), (1, 4), _type(numbers))
+        inputs = _schedule_arrays(schedule) | {"x": x}
+        run = _single(numbers, schedule, x)
+        yield Case(f"single/{numbers}/{len(activations)}", inputs, run)
 
 
 def losses(numbers: str) -> Iterator[Case]:
@@ -191,6 +212,20 @@ def _forward(numbers: str, schedule: Schedule, x: Any, state: Any) -> Callable[[
         else:
             kernel(x, y)
         return {"y": y, "next_state": next_state}
+
+    return run
+
+
+def _single(numbers: str, schedule: Schedule, x: Any) -> Callable[[str], Arrays]:
+    def run(simd: str) -> Arrays:
+        kernel = _typed("Forward", numbers)(schedule, THREADS, simd)
+        answers = []
+        for _ in range(6):
+            y = np.empty((schedule.num_genomes, 1, schedule.num_outputs), schedule.dtype)
+            kernel(x, y)
+            answers.append(y)
+        assert all(y.tobytes() == answers[0].tobytes() for y in answers)
+        return {"y": answers[-1]}
 
     return run
 

@@ -13,6 +13,7 @@
 #include "native/breed.h"
 #include "native/compile_schedule.h"
 #include "native/isa/usable_isas.h"
+#include "native/lane_groups.h"
 #include "native/sample_blocks.h"
 #include "native/speciate.h"
 #include "native/worker_memory.h"
@@ -208,6 +209,24 @@ void forward(const Case& c, const Isa& isa, const Sink& sink) {
   sink("next_state", next_state);
 }
 
+// Networks side by side, on one sample.
+template <class T>
+void single(const Case& c, const Isa& isa, const Sink& sink) {
+  const ScheduleView<T> s = read_schedule<T>(c);
+  const ForwardKernels<T>& kernels = isa.kernels(T()).forward;
+  if (!LaneGroups<T>::fit(s, kernels.group_lanes)) {
+    std::fprintf(stderr, "%s does not fit groups\n", c.name.c_str());
+    std::exit(2);
+  }
+  const LaneGroups<T> groups(s, kernels.group_lanes, kThreads);
+  AlignedArray<T> values(groups.max_rows() * kernels.group_lanes);
+  Buffer<T> y(s.num_genomes * s.num_outputs);
+  for (int64_t i = 0; i < groups.count(); ++i) {
+    kernels.run_group(groups[i], c.data<T>("x"), true, values.data(), y.data.get());
+  }
+  sink("y", y);
+}
+
 template <class T>
 void loss(const Case& c, const Isa& isa, const Sink& sink) {
   Buffer<T> next_state;
@@ -292,9 +311,10 @@ struct Operation {
   Run float32, float64;
 };
 const Operation kOperations[] = {
-    {"compile", compile<float>, compile<double>}, {"forward", forward<float>, forward<double>},
-    {"loss", loss<float>, loss<double>},          {"rollout", rollout<float>, rollout<double>},
-    {"breed", breed<float>, breed<double>},       {"speciate", speciate<float>, speciate<double>}};
+    {"compile", compile<float>, compile<double>},   {"forward", forward<float>, forward<double>},
+    {"single", single<float>, single<double>},      {"loss", loss<float>, loss<double>},
+    {"rollout", rollout<float>, rollout<double>},   {"breed", breed<float>, breed<double>},
+    {"speciate", speciate<float>, speciate<double>}};
 
 int run(const char* inputs, const char* results) {
   const std::vector<Case> cases = read_cases(inputs);
