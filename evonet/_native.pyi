@@ -26,7 +26,7 @@ def compile_schedule(
     wiring: int,
     num_states: int,
     threads: int,
-) -> tuple[dict[str, NDArray[Any]], int]: ...
+) -> tuple[dict[str, Any], int]: ...
 def plan_mating(
     scores: NDArray[np.float64],
     members: NDArray[np.int64],

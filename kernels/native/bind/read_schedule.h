@@ -18,6 +18,29 @@ class CheckedSchedule {
  public:
   ScheduleView<T> view;
   ScheduleExtent extent;
+  bool is_complete = true;
+
+  // What the compiler made, right by construction and read-only: only what Python adds to it is
+  // still missing.
+  CheckedSchedule(const ScheduleView<T>& compiled, nb::object arrays)
+      : view(compiled), is_complete(false), compiled_(std::move(arrays)) {
+    extent.max_slots = view.num_inputs;
+    for (int64_t g = 0; g < view.num_genomes; ++g) {
+      extent.max_slots = std::max(extent.max_slots, view.num_slots[g]);
+    }
+    for (int64_t k = 0; k < view.node_start[view.num_genomes]; ++k) {
+      extent.max_links = std::max(extent.max_links, view.edge_start[k + 1] - view.edge_start[k]);
+    }
+  }
+
+  // Adds what a Schedule has besides the compiled arrays.
+  void complete(const nb::object& s) {
+    const int num_states = view.num_states;
+    read_dynamics(s.attr("dynamics"));
+    check_number("schedule.dynamics.num_states", view.num_states, num_states, num_states);
+    view.cell = read<T, 2>(s, "cell", view.node_start[view.num_genomes], view.num_parameters);
+    is_complete = true;
+  }
 
   explicit CheckedSchedule(const nb::object& s) {
     const auto pins = [&](const char* name) {
@@ -80,6 +103,7 @@ class CheckedSchedule {
   }
 
   std::vector<nb::ndarray<>> kept_;
+  nb::object compiled_;
   int64_t size_ = 0;
 };
 
@@ -94,20 +118,25 @@ struct ScheduleRef {
   const ScheduleExtent& extent() const { return checked->extent; }
 };
 
+// Notes what is known about a Schedule in it, past the class's own __setattr__: it is frozen. What
+// has no room for it is checked again the next time.
+inline void note_checked(const nb::object& schedule, const nb::object& checked) {
+  if (PyObject_GenericSetAttr(schedule.ptr(), nb::str("_checked").ptr(), checked.ptr()) != 0) {
+    PyErr_Clear();
+  }
+}
+
 // Raises a ShapeError if the schedule is wrong anywhere. Whatever runs a schedule reads it by this
 // function: the first to do so checks it, and the Schedule object keeps the outcome for the others.
 template <class T>
 ScheduleRef<T> read_schedule(const nb::object& schedule) {
-  constexpr const char* kName = "_checked";
-  const nb::object known = nb::getattr(schedule, kName, nb::none());
+  const nb::object known = nb::getattr(schedule, "_checked", nb::none());
   CheckedSchedule<T>* checked = nullptr;
-  if (!known.is_none() && nb::try_cast(known, checked, false)) return {known, checked};
-  const nb::object made = nb::cast(new CheckedSchedule<T>(schedule), nb::rv_policy::take_ownership);
-  // Past the class's own __setattr__: a Schedule is frozen. What has no room for it is checked
-  // again the next time.
-  if (PyObject_GenericSetAttr(schedule.ptr(), nb::str(kName).ptr(), made.ptr()) != 0) {
-    PyErr_Clear();
+  if (!known.is_none() && nb::try_cast(known, checked, false) && checked->is_complete) {
+    return {known, checked};
   }
+  const nb::object made = nb::cast(new CheckedSchedule<T>(schedule), nb::rv_policy::take_ownership);
+  note_checked(schedule, made);
   return {made, nb::cast<CheckedSchedule<T>*>(made)};
 }
 
