@@ -21,8 +21,8 @@ BOTH_SIDES: Final[Mapping[str, object]] = {
 # are numbers of any size, or go into a softmax, so they start as weighted sums; a node that splits
 # a link changes nothing until tanh bends it. Weights grow from 0 by small steps in few places at a
 # time, as a genome has hundreds; none is drawn anew or switched off. Half of the genomes become
-# parents and ten stay as they are, since fitness changes with the batch. Structure changes rarely,
-# or small tables are learnt by heart. The validation part ends the run.
+# parents, since fitness changes with the batch. Structure changes rarely, or small tables are
+# learnt by heart. The validation part ends the run.
 TABLE: Final[Mapping[str, object]] = {
     "run.generations": 1000,
     "run.patience": 100,
@@ -43,14 +43,15 @@ TABLE: Final[Mapping[str, object]] = {
     "genome.conn_delete_prob": 0.02,
     "genome.node_add_prob": 0.005,
     "genome.node_delete_prob": 0.0025,
-    "reproduction.elitism": 10,
     "reproduction.survival_threshold": 0.5,
 }
-# One output has few links, so more of them change at a time.
+# One output has few links, so more of them change at a time; and numbers are noisier than classes,
+# so that more genomes have to prove themselves on several batches.
 ONE_OUTPUT: Final[Mapping[str, object]] = {
     **TABLE,
     "genome.weight_mutate_rate": 0.2,
     "genome.bias_mutate_rate": 0.2,
+    "reproduction.elitism": 10,
 }
 
 # The settings of each task by their names in a TOML file; `evonet.tasks.register` adds to it.
