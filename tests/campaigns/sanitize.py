@@ -12,16 +12,21 @@ pytest gets those instead, and no fuzzer runs: `sanitize address tests/genes -k 
 not looked for, since Python never frees everything. `undefined` finds overflows, wild shifts and
 conversions, null and misaligned pointers. `thread` finds data races.
 
-Tests of CUDA kernels do not run: the SIMT runner has sanitizers of its own. The exit code is 1 if
-there is a finding, or if a test fails. Findings are files in build/native-SANITIZER/findings.
+Tests of CUDA kernels do not run: the SIMT runner has sanitizers of its own. Nor do tests that limit
+the address space, of which sanitizers need terabytes. The exit code is 1 if there is a finding, or
+if a test fails. Findings are files in build/native-SANITIZER/findings.
 """
 
 from __future__ import annotations
 
+import functools
+import inspect
+import re
 import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -39,7 +44,16 @@ CHECKS = {
 LIBRARIES = {"address": "libasan.so", "undefined": "libubsan.so", "thread": "libtsan.so"}
 
 ROOMS = ["backends", "config", "evaluation", "evaluators", "evolution", "functions", "genes"]
-ROOMS += ["numerics", "plugins", "runs", "schedule", "tasks", "test_network.py"]
+ROOMS += [
+    "machines",
+    "native",
+    "numerics",
+    "plugins",
+    "runs",
+    "schedule",
+    "tasks",
+    "test_network.py",
+]
 FUZZERS = [
     ["checkpoints", "damage", "--flips", "500"],
     ["checkpoints", "tamper", "--files", "300"],
@@ -48,16 +62,16 @@ FUZZERS = [
 ]
 
 
-class WithoutSimt:
-    """A pytest plugin that leaves out the tests of CUDA kernels."""
+class Selection:
+    """A pytest plugin that leaves out the tests that cannot run under a sanitizer."""
 
     def pytest_collection_modifyitems(
         self, config: pytest.Config, items: list[pytest.Item]
     ) -> None:
-        """Leaves out tests by their folder, fixtures and parameters."""
-        simt = [item for item in items if _runs_simt(item)]
-        config.hook.pytest_deselected(items=simt)
-        items[:] = [item for item in items if item not in simt]
+        """Leaves out tests by their folder, fixtures, parameters and source."""
+        unfit = {item for item in items if _runs_simt(item) or _limits_memory(item)}
+        config.hook.pytest_deselected(items=list(unfit))
+        items[:] = [item for item in items if item not in unfit]
 
 
 def _runs_simt(item: pytest.Item) -> bool:
@@ -68,6 +82,25 @@ def _runs_simt(item: pytest.Item) -> bool:
         or "imaginary_gpus" in fixtures
         or any(word in item.nodeid.lower() for word in ("cuda", "simt"))
     )
+
+
+def _limits_memory(item: pytest.Item) -> bool:
+    """Whether a test, or a function of its file that it calls, sets RLIMIT_AS."""
+    if not isinstance(item, pytest.Function):
+        return False
+    functions = vars(item.module).values()
+    limiting = [f.__name__ for f in functions if inspect.isfunction(f) and _sets_limit(f)]
+    text = _source(item.function)
+    return any(re.search(rf"\b{word}\b", text) for word in ("RLIMIT_AS", *limiting))
+
+
+def _sets_limit(function: Callable[..., object]) -> bool:
+    return "RLIMIT_AS" in _source(function)
+
+
+@functools.cache
+def _source(function: Callable[..., object]) -> str:
+    return inspect.getsource(inspect.unwrap(function))
 
 
 def main() -> int:
@@ -134,7 +167,7 @@ def _show(findings: Path) -> int:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Makes this module a pytest plugin (-p), also in workers of xdist."""
-    config.pluginmanager.register(WithoutSimt(), "without-simt")
+    config.pluginmanager.register(Selection(), "sanitized")
 
 
 if __name__ == "__main__":
