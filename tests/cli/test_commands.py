@@ -337,7 +337,7 @@ def test_a_new_config_names_every_setting_and_its_default(evonet: CommandLine, t
 
 
 def test_a_new_config_says_which_lines_are_of_evonets_own(evonet: CommandLine) -> None:
-    for task, own in (("mountain_car", True), ("pendulum", False)):
+    for task, own in (("mountain_car", True), ("iris", False)):
         evonet("new", task, "--task", task)
         text = Path(f"{task}.toml").read_text()
         assert (f"evonet's config for {task}" in text) == own
