@@ -60,11 +60,14 @@ def as_type(found: Any, dtype: np.dtype[Any]) -> Any:
     """
     if not isinstance(found, np.ndarray):
         return found
-    try:
-        with np.errstate(over="raise"):
-            numbers = np.asarray(found, dtype, order="C")
-    except FloatingPointError:
-        raise ShapeError(_describe_overflow(found, dtype)) from None
+    if found.dtype == dtype:
+        numbers = np.asarray(found, order="C")
+    else:
+        try:
+            with np.errstate(over="raise"):
+                numbers = np.asarray(found, dtype, order="C")
+        except FloatingPointError:
+            raise ShapeError(_describe_overflow(found, dtype)) from None
     return numbers if numbers.flags.aligned else numbers.copy()
 
 
