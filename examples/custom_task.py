@@ -41,7 +41,8 @@ class Crossing:
         return np.stack([self.across, self.along, self.current], axis=1)
 
 
-task = Stepwise(Crossing(), episodes=8, solved=0.87)
+# Solved if the champion surely reaches this on crossings that nobody was selected by.
+task = Stepwise(Crossing(), episodes=8, solved=0.7)
 config = evonet.Config.from_dict(
     {
         "run": {"generations": 60, "seed": 2},

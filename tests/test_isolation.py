@@ -29,7 +29,7 @@ def _change_folder() -> None:
 
 
 LEAKS: dict[str, Callable[[], object]] = {
-    "environment variables: LEFT_BEHIND": lambda: os.environ.update(LEFT_BEHIND="1"),
+    "environment variables: EVONET_LEFT": lambda: os.environ.update(EVONET_LEFT="1"),
     "environment variables: PATH": lambda: os.environ.pop("PATH"),
     "registered tasks: left_behind": _add_task,
     "registered tasks: xor": lambda: TASKS.pop("xor"),

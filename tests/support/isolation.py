@@ -15,9 +15,11 @@ from evonet.definitions import providers
 from evonet.functions.registry import OWN
 from evonet.tasks.registry import TASK_DEFAULTS, TASKS
 
-# What pytest itself changes while a test runs, and what scikit-learn and Gymnasium set once, when
-# they are first imported, in whichever test that is.
-NOT_WATCHED: Final = ("PYTEST_CURRENT_TEST", "KMP_", "PYGAME_")
+# pytest itself changes this one while a test runs.
+NOT_WATCHED: Final = "PYTEST_CURRENT_TEST"
+# Other libraries set variables when they are first imported, in whichever test that is: new ones
+# are left alone unless they are evonet's.
+VARIABLES: Final = frozenset(os.environ) - {NOT_WATCHED}
 TABLES: Final[dict[str, MutableMapping[str, Any]]] = {
     "environment variables": os.environ,
     "registered tasks": TASKS,
@@ -66,7 +68,9 @@ def remove_custom_functions() -> None:
 
 
 def _copy(table: MutableMapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in table.items() if not key.startswith(NOT_WATCHED)}
+    if table is not os.environ:
+        return dict(table)
+    return {k: v for k, v in table.items() if k in VARIABLES or k.startswith("EVONET_")}
 
 
 def _now(read: Callable[[], Any]) -> Any:
