@@ -153,11 +153,11 @@ def test_no_episodes_are_fine_too() -> None:
 def test_wrong_shapes_are_refused() -> None:
     control = native("acrobot", np.float32)
     state = np.zeros((4, 3), np.float32)
-    with pytest.raises(ValueError, match="wrong number of rows"):
+    with pytest.raises(ValueError, match=r"state must have shape \[4, any\], found \[3, 3\]"):
         control.observe(state[:3].copy())
-    with pytest.raises(ValueError, match="wrong number of rows"):
+    with pytest.raises(ValueError, match=r"output must have shape \[3, 3\], found \[2, 3\]"):
         control.step(state, np.zeros((2, 3), np.float32))
-    with pytest.raises(ValueError, match="counts differ"):
+    with pytest.raises(ValueError, match=r"output must have shape \[3, 3\], found \[3, 2\]"):
         control.step(state, np.zeros((3, 2), np.float32))
     with pytest.raises(IndexError, match="no such control task"):
         _native.Control32(99, SIMD_LEVELS[0])
