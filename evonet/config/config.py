@@ -163,8 +163,9 @@ class Config(Schema):
         """Checks everything in a draft, once."""
         known = settings(cls)
         values = {name: known[name].default for name in known if name not in draft.unreadable}
-        given = draft.unreadable | draft.values.keys()
-        values |= task_defaults(draft.task.get("name"), given, conflicts(cls)) | draft.values
+        task = draft.task.get("name")
+        values |= task_defaults(task, draft.values, draft.unreadable, conflicts(cls))
+        values |= draft.values
         with registered(draft):
             good, faults = check(cls, values, draft.spell)
             draft.faults += faults

@@ -64,19 +64,39 @@ TASK_DEFAULTS: Final[dict[str, Mapping[str, object]]] = {
 
 
 def task_defaults(
-    task: object, given: Collection[str], conflicts: Iterable[Conflict]
+    task: object,
+    given: Mapping[str, object],
+    unreadable: Collection[str],
+    conflicts: Iterable[Conflict],
 ) -> dict[str, object]:
     """Returns the defaults of a task for the settings that a config does not give.
 
-    A setting that can conflict with one that was given has its general default instead, so that a
+    One that conflicts with a setting that was given has its general default instead, so that a
     file with other functions has no fault about a function that it does not name.
+
+    Args:
+        task: The name of the task, if it has one.
+        given: Settings of the config by name, not checked yet.
+        unreadable: Names of settings whose values could not be read.
+        conflicts: Settings that may be impossible together.
     """
-    own: Mapping[str, object] = {}
+    found: Mapping[str, object] = {}
     if isinstance(task, str):
         prefix, colon, _ = task.partition(":")
-        own = TASK_DEFAULTS.get(task) or TASK_DEFAULTS.get(prefix + colon, {})
-    taken = set(given)
-    for key, other, *_ in conflicts:
-        if key in given or other in given:
-            taken |= {key, other}
-    return {name: value for name, value in own.items() if name not in taken}
+        found = TASK_DEFAULTS.get(task) or TASK_DEFAULTS.get(prefix + colon, {})
+    own = {name: found[name] for name in found if name not in given and name not in unreadable}
+    for conflict in conflicts:
+        for name, partner in ((conflict.key, conflict.other), (conflict.other, conflict.key)):
+            if name in own and (
+                partner in unreadable or (partner in given and _clashes(conflict, {**own, **given}))
+            ):
+                del own[name]
+    return own
+
+
+def _clashes(conflict: Conflict, values: Mapping[str, object]) -> bool:
+    """Whether two settings conflict; also if one of them is not even of the right type."""
+    try:
+        return conflict.clash(values[conflict.key], values[conflict.other])
+    except TypeError:
+        return True

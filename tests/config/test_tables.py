@@ -129,3 +129,18 @@ def test_a_setting_that_was_unset_does_not_fall_back_to_the_default_of_the_task(
     assert config.speciation.target_num_species == 5
     unset = config.replace({"speciation.target_num_species": None})
     assert unset.replace({"run.seed": 1}).speciation.target_num_species is None
+
+
+def test_a_setting_leaves_the_other_defaults_of_a_task_alone_unless_it_conflicts_with_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    defaults = {"neat.pop_size": 40, "reproduction.elitism": 3}
+    monkeypatch.setitem(TASK_DEFAULTS, "mine", defaults)
+
+    def read(**neat_and_reproduction: object) -> Config:
+        return Config.from_dict({"task": {"name": "mine"}, **neat_and_reproduction})
+
+    assert read(reproduction={"elitism": 2}).neat.pop_size == 40
+    assert read(reproduction={"elitism": 41}).neat.pop_size == Config().neat.pop_size
+    assert read(neat={"pop_size": 10}).reproduction.elitism == 3
+    assert read(neat={"pop_size": 2}).reproduction.elitism == Config().reproduction.elitism
