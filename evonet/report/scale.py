@@ -37,15 +37,19 @@ def ticks(low: float, high: float, about: int = 5) -> list[float]:
     if not TINIEST <= rough < math.inf:
         return []
     power = 10.0 ** math.floor(math.log10(rough))
-    step = next(power * s for s in (1, 2, 5, 10) if power * s >= rough * 0.999)
-    first = math.ceil(low / step - 1e-9)
-    last = math.floor(high / step + 1e-9)
-    return [k * step for k in range(first, last + 1)]
+    steps = [power * size for size in (1, 2, 5, 10)]
+    fitting = next(i for i, step in enumerate(steps) if step >= rough * 0.999)
+    for step in reversed(steps[: fitting + 1]):  # a range may lie between two round numbers
+        first = math.ceil(low / step - 1e-9)
+        last = math.floor(high / step + 1e-9)
+        if first <= last:
+            return [k * step for k in range(first, last + 1)]
+    return []
 
 
 def room(low: float, high: float, share: float = 0.05) -> tuple[float, float]:
     """Widens a range a little, or an empty one by more, so that nothing touches the frame."""
     margin = share * (high - low)
     if margin < max(TINIEST, 1e-14 * abs(low)) or not math.isfinite(margin):
-        margin = 0.5 * abs(low) if abs(low) > TINIEST else 0.5
+        margin = 0.5 * abs(low) if abs(low) > 100 * TINIEST else 0.5
     return low - margin, high + margin

@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import evonet
@@ -352,6 +352,8 @@ def test_thinned_series_keep_means_and_extremes(count: int, seed: int) -> None:
 finite = st.floats(-1e12, 1e12)
 
 
+@example(0.0, -2.3e-300, 5)
+@example(-0.45, -0.06, 2)
 @given(finite, finite, st.integers(2, 12))
 def test_ticks_are_round_numbers_within_the_range(a: float, b: float, about: int) -> None:
     low, high = room(min(a, b), max(a, b))
