@@ -339,3 +339,23 @@ class NeatSpikingNetwork:
     def links(self, i: int) -> list[tuple[int, float]]: ...
     def input_values(self) -> dict[int, float]: ...
     def copy(self) -> NeatSpikingNetwork: ...
+
+class ImageFront32:
+    def __init__(
+        self,
+        channels: int,
+        height: int,
+        width: int,
+        sizes: NDArray[np.int32],
+        weights: list[NDArray[Any]],
+        biases: list[NDArray[Any]],
+        threads: int,
+        simd: str,
+    ) -> None: ...
+    def __call__(
+        self, images: NDArray[Any], features: NDArray[Any], path: int
+    ) -> list[tuple[int, int, int, int, int]]: ...
+    @property
+    def output_shape(self) -> list[int]: ...
+
+class ImageFront64(ImageFront32): ...

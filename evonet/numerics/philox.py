@@ -30,6 +30,7 @@ class Purpose(IntEnum):
     FIRST_STRUCTURE = 10
     EPISODE = 64
     SPLIT = 65
+    FRONT = 72
 
 
 def philox(

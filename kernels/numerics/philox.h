@@ -45,7 +45,8 @@ enum Purpose : uint32 {
   FOR_FIRST_NODE,
   FOR_FIRST_STRUCTURE,
   FOR_EPISODE = 64,  // how an episode of a task starts
-  FOR_SPLIT          // which examples are held out
+  FOR_SPLIT,         // which examples are held out
+  FOR_FRONT = 72     // the weights of a front for images
 };
 
 // As many draws as fill vectors without much waste for small genomes; loops over them vectorise.

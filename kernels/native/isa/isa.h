@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "native/evolution.h"
+#include "native/images/layer.h"
 #include "native/lane_group_view.h"
 #include "native/program.h"
 #include "native/rollout.h"
@@ -74,6 +75,7 @@ struct IsaKernels {
   const EvolutionKernels<T>& evolution;
   const RolloutKernels<T>& rollout;
   const ControlList<T>& control;
+  const ImageKernels<T>& images;
 };
 
 struct Isa {

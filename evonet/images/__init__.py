@@ -1,0 +1,8 @@
+"""Fronts for images: convolutions that skip zeros, fused with pooling, before evolved networks."""
+
+from __future__ import annotations
+
+from evonet.images.front import ConvFront, LayerCounts
+from evonet.images.layers import Conv, Pool
+
+__all__ = ["Conv", "ConvFront", "LayerCounts", "Pool"]

@@ -1,0 +1,210 @@
+"""Turns images into features, with the zeros of every map skipped."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from evonet.backends import resolve_backend
+from evonet.backends.arrays import as_type, read_numbers
+from evonet.backends.reference import images as reference
+from evonet.errors import (
+    OptionError,
+    ShapeError,
+    check_option,
+    check_seed,
+    check_threads,
+    check_whole,
+)
+from evonet.functions.native import define_natively
+from evonet.images.layers import MOST_SIDE, Conv, Geometry, plan_layers
+from evonet.images.weights import Arrays, draw_weights, read_weights
+from evonet.installation import require_native
+
+Path = Literal["auto", "sparse", "dense"]
+_PATHS: Final = ("auto", "sparse", "dense")
+_POOL_IDS: Final = {None: 0, "max": 1, "average": 2}
+
+
+class LayerCounts(NamedTuple):
+    """What one layer did with a batch.
+
+    Attributes:
+        inputs: Numbers that it read, padding included.
+        nonzeros: Those of them that were not 0.
+        terms: Inputs times windows times output channels, as a dense convolution multiplies.
+        multiplied: Terms that were really computed.
+        bytes_moved: Of its input, weights and output, each once.
+    """
+
+    inputs: int
+    nonzeros: int
+    terms: int
+    multiplied: int
+    bytes_moved: int
+
+    @property
+    def zero_share(self) -> float:
+        """The share of inputs that were 0."""
+        return 1.0 - self.nonzeros / self.inputs if self.inputs else 0.0
+
+    @property
+    def skipped_share(self) -> float:
+        """The share of terms that were skipped."""
+        return 1.0 - self.multiplied / self.terms if self.terms else 0.0
+
+
+class ConvFront:
+    """Convolutions in front of networks: images in, features out.
+
+        front = ConvFront([Conv(16, 3, pool=2), Conv(32, 3)], input_shape=(1, 28, 28))
+        features = front(images)  # [B, 1, 28, 28] -> [B, front.num_features]
+
+    Convolution, bias, activation and pooling are one pass. Zeros of a map are skipped wherever
+    that is faster, tile by tile, and the bits do not depend on it: inputs of 0, of either sign,
+    contribute nothing; infinity and NaN are never skipped. Features are in the order of
+    `output_shape`, as PyTorch flattens them.
+
+    Attributes:
+        layers: The convolutions.
+        input_shape: (C, H, W) of an image.
+        output_shape: (O, H, W) of an image's features.
+        weights: [(weights [O, C, kernel height, kernel width], biases [O]), ...] of all layers.
+        counts: What each layer did in the last call; empty on the reference backend.
+    """
+
+    def __init__(
+        self,
+        layers: Sequence[Conv],
+        input_shape: tuple[int, int, int],
+        *,
+        weights: Mapping[str, Any] | None = None,
+        seed: int = 0,
+        dtype: npt.DTypeLike = np.float32,
+        backend: str = "auto",
+        threads: int = 0,
+    ) -> None:
+        """Makes a front.
+
+        Args:
+            layers: At least one convolution.
+            input_shape: (C, H, W) of an image.
+            weights: Named arrays as PyTorch and safetensors have them; None draws them.
+            seed: For the weights that are drawn.
+            dtype: float32 or float64.
+            backend: "auto", "cpu" or "reference".
+            threads: Threads to use; 0 for all available.
+
+        Raises:
+            OptionError: An option is out of range.
+            ShapeError: A layer does not fit the maps before it, or an array does not fit its layer.
+        """
+        self.layers = tuple(layers)
+        if not self.layers:
+            raise OptionError("A front needs at least one layer.")
+        if len(tuple(input_shape)) != 3:
+            raise ShapeError(f"input_shape must be (C, H, W), found {input_shape}.")
+        channels, height, width = (check_whole("input_shape", n, 1, MOST_SIDE) for n in input_shape)
+        self.input_shape = (channels, height, width)
+        self.dtype = np.dtype(dtype)
+        if self.dtype not in (np.float32, np.float64):
+            raise OptionError(f"dtype must be float32 or float64, found {self.dtype}.")
+        self._planned = plan_layers(self.layers, self.input_shape)
+        self.output_shape = self._planned[-1].output_shape
+        if weights is None:
+            self.weights = draw_weights(self._planned, check_seed(seed), self.dtype)
+        else:
+            self.weights = read_weights(self._planned, weights, self.dtype)
+        self.backend = resolve_backend(backend).name
+        self._threads = check_threads(threads)
+        self._kernel = None if self.backend == "reference" else self._bind()
+        self.counts: tuple[LayerCounts, ...] = ()
+
+    @property
+    def num_features(self) -> int:
+        """F, features of one image."""
+        return int(np.prod(self.output_shape))
+
+    def __call__(self, images: Any, path: Path = "auto") -> npt.NDArray[Any]:
+        """Computes the features of images.
+
+        Args:
+            images: [B, C, H, W], or [P, B, C, H, W] with images of its own for each genome.
+            path: "sparse" and "dense" force how windows are added up, for measurements; the
+                bits are the same.
+
+        Returns:
+            [B, F] or [P, B, F], as networks take them.
+
+        Raises:
+            ShapeError: Images have another shape, or are no real numbers.
+        """
+        check_option("path", path, _PATHS)
+        found = read_numbers("images", images, None, self.backend)
+        if found.ndim not in (4, 5) or found.shape[-3:] != self.input_shape:
+            shape = ", ".join(map(str, self.input_shape))
+            raise ShapeError(
+                f"images must have shape [B, {shape}] or [P, B, {shape}], "
+                f"found {list(found.shape)}."
+            )
+        x = as_type(found, self.dtype)
+        flat = x.reshape(-1, *self.input_shape)
+        y = np.empty((len(flat), *self.output_shape), self.dtype)
+        if self._kernel is None:
+            y[:] = self._by_reference(flat)
+        else:
+            self._note(self._kernel(flat, y, _PATHS.index(path)), len(flat))
+        return y.reshape(*found.shape[:-3], self.num_features)
+
+    def _bind(self) -> Any:
+        from evonet.backends.cpu import CpuBackend
+
+        native = require_native()
+        define_natively(native)
+        make = native.ImageFront32 if self.dtype == np.float32 else native.ImageFront64
+        sizes = np.array([_sizes(layer) for layer in self._planned], np.int32)
+        return make(
+            *self.input_shape,
+            sizes,
+            [np.ascontiguousarray(w.transpose(0, 2, 3, 1)) for w, _ in self.weights],
+            [b for _, b in self.weights],
+            self._threads,
+            CpuBackend().simd_level(),
+        )
+
+    def _by_reference(self, x: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        for layer, (weights, bias) in zip(self._planned, self.weights, strict=True):
+            z = reference.convolve(x, weights, bias, layer.stride, layer.padding)
+            x = reference.activate_maps(layer.activation, z)
+            if layer.pool is not None:
+                assert layer.pool.stride is not None
+                x = reference.pool(x, layer.pool.size, layer.pool.stride, layer.pool.kind)
+        return x
+
+    def _note(self, found: Sequence[tuple[int, ...]], num_images: int) -> None:
+        counts = []
+        for layer, (weights, _), row in zip(self._planned, self.weights, found, strict=True):
+            inputs, nonzeros, _, _, _ = row
+            share = (row[3] + row[4]) / row[2] if row[2] else 0.0
+            terms = num_images * weights.size * int(np.prod(layer.conv_shape[1:]))
+            moved = inputs + weights.size + num_images * int(np.prod(layer.output_shape))
+            counts.append(
+                LayerCounts(
+                    inputs, nonzeros, terms, round(terms * share), moved * self.dtype.itemsize
+                )
+            )
+        self.counts = tuple(counts)
+
+
+def _sizes(layer: Geometry) -> tuple[int, ...]:
+    pool = layer.pool
+    kind = None if pool is None else pool.kind
+    size = 1 if pool is None else pool.size
+    step = 1 if pool is None or pool.stride is None else pool.stride
+    return layer.stride, layer.padding, layer.activation, _POOL_IDS[kind], size, step
+
+
+__all__ = ["Arrays", "ConvFront", "LayerCounts"]

@@ -1,0 +1,132 @@
+// bind_images.cpp: fronts for images, from Python.
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <string>
+#include <vector>
+
+#include "native/bind/bindings.h"
+#include "native/images/front.h"
+#include "nodes/activations.h"
+
+using namespace nb::literals;
+
+namespace evonet {
+
+namespace {
+
+constexpr int64_t kMostSide = 1 << 16;
+
+template <class T>
+class ImageFront {
+ public:
+  using Weights = Array<const T, 4>;
+  using Images = Array<const T, 4>;
+
+  // sizes [layers, 9]: stride, padding, activation, pool, its size and stride; for each layer.
+  ImageFront(int channels, int height, int width, Array<const int32_t, 2> sizes,
+             const std::vector<Weights>& weights, const std::vector<In<T>>& biases, int threads,
+             const std::string& simd)
+      : threads_(usable_threads(threads)),
+        input_{channels, height, width},
+        front_(read(sizes, weights, biases), find_isa(simd).kernels(T()).images) {}
+
+  nb::list operator()(Images images, Array<T, 4> features, int path) const {
+    const auto count = static_cast<int64_t>(images.shape(0));
+    check_shape("images", images, {count, input_[0], input_[1], input_[2]});
+    check_shape("features", features, {count, output_[0], output_[1], output_[2]});
+    check_number("path", path, 0, 2);
+    std::vector<LayerReport> reports;
+    run_interruptibly([&] {
+      return front_.run(images.data(), count, features.data(), threads_,
+                        static_cast<ConvPath>(path), python_signal, reports);
+    });
+    nb::list found;
+    for (const LayerReport& r : reports) {
+      found.append(nb::make_tuple(r.inputs, r.nonzeros, r.counts.all_terms, r.counts.sparse_terms,
+                                  r.counts.dense_terms));
+    }
+    return found;
+  }
+
+  std::vector<int> output_shape() const { return output_; }
+
+ private:
+  std::vector<GivenLayer<T>> read(Array<const int32_t, 2> sizes,
+                                  const std::vector<Weights>& weights,
+                                  const std::vector<In<T>>& biases) {
+    const auto layers = static_cast<int64_t>(weights.size());
+    check_number("layers", layers, 1, 1000);
+    check_shape("sizes", sizes, {layers, 6});
+    check_number("biases", static_cast<int64_t>(biases.size()), layers, layers);
+    for (int i = 0; i < 3; ++i) check_number("input", input_[i], 1, kMostSide);
+    std::vector<GivenLayer<T>> given;
+    int64_t channels = input_[0], height = input_[1], width = input_[2];
+    for (int64_t l = 0; l < layers; ++l) {
+      const int32_t* const row = sizes.data() + 6 * l;
+      check_number("stride", row[0], 1, kMostSide);
+      check_number("padding", row[1], 0, kMostSide);
+      if (row[2] < 0 || (row[2] >= NUM_ACTIVATIONS && custom_activation<T>(row[2]) == nullptr)) {
+        refuse("activation", "is not that of an activation: " + std::to_string(row[2]));
+      }
+      check_number("pool", row[3], kNoPool, kAveragePool);
+      check_number("pool_size", row[4], 1, 64);
+      check_number("pool_stride", row[5], 1, 64);
+      check_shape("weights", weights[l], {kAnySize, kAnySize, kAnySize, channels});
+      const auto outputs = static_cast<int64_t>(weights[l].shape(0));
+      const auto kernel_height = static_cast<int64_t>(weights[l].shape(1));
+      const auto kernel_width = static_cast<int64_t>(weights[l].shape(2));
+      check_shape("bias", biases[l], {outputs});
+      check_number("outputs", outputs, 1, kMostSide);
+      height += 2 * row[1];
+      width += 2 * row[1];
+      check_number("kernel_height", kernel_height, 1, height);
+      check_number("kernel_width", kernel_width, 1, width);
+      check_number("numbers of a map", height * width * channels, 1, kMostInt32);
+      check_number("numbers of a window", kernel_height * kernel_width * channels, 1, kMostInt32);
+      const int64_t conv_height = (height - kernel_height) / row[0] + 1;
+      const int64_t conv_width = (width - kernel_width) / row[0] + 1;
+      check_number("pool_size", row[4], 1, std::min(conv_height, conv_width));
+      const int64_t out_height = (conv_height - row[4]) / row[5] + 1;
+      const int64_t out_width = (conv_width - row[4]) / row[5] + 1;
+      const auto whole = [](int64_t x) { return static_cast<int>(x); };
+      given.push_back(
+          {{whole(channels), whole(height), whole(width), whole(outputs), whole(kernel_height),
+            whole(kernel_width), row[0], row[2], row[3], row[4], row[5], whole(conv_height),
+            whole(conv_width), whole(out_height), whole(out_width)},
+           row[1],
+           weights[l].data(),
+           biases[l].data()});
+      channels = outputs, height = out_height, width = out_width;
+    }
+    output_ = {static_cast<int>(channels), static_cast<int>(height), static_cast<int>(width)};
+    return given;
+  }
+
+  int threads_;
+  std::vector<int> input_, output_;
+  Front<T> front_;
+};
+
+template <class T>
+void bind_front(nb::module_& m, const char* name) {
+  using Class = ImageFront<T>;
+  nb::class_<Class>(m, name)
+      .def(nb::init<int, int, int, Array<const int32_t, 2>,
+                    const std::vector<typename Class::Weights>&, const std::vector<In<T>>&, int,
+                    const std::string&>(),
+           "channels"_a, "height"_a, "width"_a, "sizes"_a.noconvert(), "weights"_a, "biases"_a,
+           "threads"_a, "simd"_a)
+      .def("__call__", &Class::operator(), "images"_a.noconvert(), "features"_a.noconvert(),
+           "path"_a, "Turns images [B, C, H, W] into features [B, O, H, W]; counts of each layer.")
+      .def_prop_ro("output_shape", &Class::output_shape, "[O, H, W] of an image's features.");
+}
+
+}  // namespace
+
+void bind_images(nb::module_& m) {
+  bind_front<float>(m, "ImageFront32");
+  bind_front<double>(m, "ImageFront64");
+}
+
+}  // namespace evonet

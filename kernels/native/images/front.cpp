@@ -1,0 +1,202 @@
+// front.cpp: runs layers of convolutions on some images at a time. A layer first packs the rows of
+// its input, then computes tiles: all images with one block of channels before the next block, so
+// that the block's weights stay in a cache.
+#include "native/images/front.h"
+
+#include <algorithm>
+#include <mutex>
+
+namespace evonet {
+
+namespace {
+
+constexpr int64_t kBytesAtOnce = int64_t{256} << 20;
+constexpr int64_t kRowsPerTask = 16;
+
+int64_t map_size(const ConvShape& s) { return int64_t{s.height} * s.row_length(); }
+
+// As few vectors as hold the channels: 1, 2 or 4.
+template <class T>
+int choose_block(const ConvShape& shape, const ImageKernels<T>& kernels) {
+  int block = kernels.vector_width;
+  while (block < shape.num_outputs && block < kernels.max_block) block *= 2;
+  return block;
+}
+
+// Pooled rows and columns of a tile, such that its windows are not too many.
+void choose_tile(const ConvShape& s, int64_t most, int& rows, int& columns) {
+  const auto windows = [&](int n) { return int64_t{n - 1} * s.pool_stride + s.pool_size; };
+  rows = columns = 1;
+  while (columns < s.out_width && windows(rows) * windows(columns + 1) <= most) ++columns;
+  while (rows < s.out_height && windows(rows + 1) * windows(columns) <= most) ++rows;
+}
+
+}  // namespace
+
+template <class T>
+Front<T>::Front(const std::vector<GivenLayer<T>>& layers, const ImageKernels<T>& kernels)
+    : kernels_(kernels) {
+  int64_t bytes = 0;
+  for (const GivenLayer<T>& given : layers) {
+    const ConvShape& s = given.shape;
+    const int block = choose_block(s, kernels);
+    const int blocks = (s.num_outputs + block - 1) / block;
+    OwnedLayer owned{{s, block, nullptr, nullptr},
+                     given.padding,
+                     blocks,
+                     1,
+                     1,
+                     AlignedArray<T>(int64_t{blocks} * s.num_taps() * block),
+                     AlignedArray<T>(int64_t{blocks} * block)};
+    choose_tile(s, kernels.max_scratch, owned.tile_rows, owned.tile_columns);
+    for (int b = 0; b < blocks; ++b) {
+      T* const weights = owned.weights.data() + int64_t{b} * s.num_taps() * block;
+      for (int c = 0; c < block; ++c) {
+        const int o = b * block + c;
+        const bool real = o < s.num_outputs;
+        owned.bias.data()[o] = real ? given.bias[o] : T(0);
+        for (int tap = 0; tap < s.num_taps(); ++tap) {
+          weights[int64_t{tap} * block + c] =
+              real ? given.weights[int64_t{o} * s.num_taps() + tap] : T(0);
+        }
+      }
+    }
+    owned.layer.weights = owned.weights.data();
+    owned.layer.bias = owned.bias.data();
+    bytes += map_size(s) * (2 * int64_t{sizeof(T)} + 4);
+    layers_.push_back(std::move(owned));
+  }
+  images_at_once_ = std::max<int64_t>(1, kBytesAtOnce / std::max<int64_t>(1, bytes));
+}
+
+template <class T>
+int64_t Front<T>::image_size() const {
+  const ConvShape& s = layers_.front().layer.shape;
+  const int border = 2 * layers_.front().padding;
+  return int64_t{s.channels} * (s.height - border) * (s.width - border);
+}
+
+template <class T>
+bool Front<T>::load(const T* images, int64_t count, T* map, int threads,
+                    const Interrupt::Poll& poll) const {
+  const ConvShape& s = layers_.front().layer.shape;
+  const int pad = layers_.front().padding;
+  const int64_t height = s.height - 2 * pad, width = s.width - 2 * pad;
+  return parallel_for(
+      threads, count * height,
+      [&](int, int64_t task, Interrupt&) {
+        const int64_t image = task / height, y = task % height;
+        const T* const from = images + image * image_size() + y * width;
+        T* const to = map + image * map_size(s) + ((y + pad) * s.width + pad) * s.channels;
+        for (int c = 0; c < s.channels; ++c) {
+          for (int64_t x = 0; x < width; ++x) {
+            to[x * s.channels + c] = from[c * height * width + x];
+          }
+        }
+      },
+      poll);
+}
+
+template <class T>
+bool Front<T>::pack(const OwnedLayer& owned, int64_t count, const T* dense, T* value,
+                    int32_t* position, int32_t* start, int threads,
+                    const Interrupt::Poll& poll) const {
+  const ConvShape& s = owned.layer.shape;
+  const int64_t rows = count * s.height, length = s.row_length();
+  return parallel_for(
+      threads, (rows + kRowsPerTask - 1) / kRowsPerTask,
+      [&](int, int64_t task, Interrupt& interrupt) {
+        const int64_t end = std::min(rows, (task + 1) * kRowsPerTask);
+        for (int64_t row = task * kRowsPerTask; row < end; ++row) {
+          if (interrupt.requested()) return;
+          kernels_.pack_row(dense + row * length, s.width, s.channels, value + row * length,
+                            position + row * length, start + row * (s.width + 1));
+        }
+      },
+      poll);
+}
+
+template <class T>
+bool Front<T>::run(const T* images, int64_t num_images, T* features, int threads, ConvPath path,
+                   const Interrupt::Poll& poll, std::vector<LayerReport>& reports) const {
+  reports.assign(layers_.size(), {});
+  const int64_t most = std::min(num_images, images_at_once_);
+  std::vector<AlignedArray<T>> maps;
+  int64_t largest = 0, most_starts = 0, most_scratch = 0;
+  for (const OwnedLayer& owned : layers_) {
+    const ConvShape& s = owned.layer.shape;
+    maps.emplace_back(most * map_size(s));
+    std::fill_n(maps.back().data(), most * map_size(s), T(0));  // padding stays so
+    largest = std::max(largest, map_size(s));
+    most_starts = std::max(most_starts, int64_t{s.height} * (s.width + 1));
+    most_scratch = std::max(most_scratch, kernels_.max_scratch * owned.layer.block);
+    const int64_t windows = int64_t{s.pool_size} * s.pool_size * owned.layer.block;
+    most_scratch = std::max(most_scratch, windows);
+  }
+  AlignedArray<T> value(most * largest);
+  AlignedArray<int32_t> position(most * largest), start(most * most_starts);
+  std::vector<AlignedArray<T>> scratch;
+  for (int i = 0; i < threads; ++i) scratch.emplace_back(most_scratch);
+  std::mutex adding;
+
+  for (int64_t begin = 0; begin < num_images; begin += most) {
+    const int64_t count = std::min(most, num_images - begin);
+    if (!load(images + begin * image_size(), count, maps[0].data(), threads, poll)) return false;
+    for (size_t l = 0; l < layers_.size(); ++l) {
+      const OwnedLayer& owned = layers_[l];
+      const ConvShape& s = owned.layer.shape;
+      const T* const dense = maps[l].data();
+      if (!pack(owned, count, dense, value.data(), position.data(), start.data(), threads, poll)) {
+        return false;
+      }
+      const bool last = l + 1 == layers_.size();
+      const int64_t tiles_down = (s.out_height + owned.tile_rows - 1) / owned.tile_rows;
+      const bool done = parallel_for(
+          threads, owned.num_blocks * count * tiles_down,
+          [&](int worker, int64_t task, Interrupt& interrupt) {
+            if (interrupt.requested()) return;
+            const int block = static_cast<int>(task / (count * tiles_down));
+            const int64_t image = task / tiles_down % count;
+            const int top = static_cast<int>(task % tiles_down) * owned.tile_rows;
+            const int64_t at = image * map_size(s);
+            const PackedMap<T> map{dense + at, value.data() + at, position.data() + at,
+                                   start.data() + image * s.height * (s.width + 1)};
+            MapWriter<T> out;
+            const int64_t pixels = int64_t{s.out_height} * s.out_width;
+            if (last) {
+              out = {features + (begin + image) * s.num_outputs * pixels, s.out_width, 1, pixels};
+            } else {
+              const ConvShape& next = layers_[l + 1].layer.shape;
+              const int pad = layers_[l + 1].padding;
+              out = {maps[l + 1].data() + image * map_size(next) +
+                         (int64_t{pad} * next.width + pad) * next.channels,
+                     next.row_length(), next.channels, 1};
+            }
+            ConvCounts counts;
+            for (int left = 0; left < s.out_width; left += owned.tile_columns) {
+              const ConvTile tile{top, std::min(top + owned.tile_rows, s.out_height), left,
+                                  std::min(left + owned.tile_columns, s.out_width)};
+              kernels_.convolve(owned.layer, block, map, tile, path, scratch[worker].data(), out,
+                                counts);
+            }
+            const std::lock_guard<std::mutex> lock(adding);
+            ConvCounts& total = reports[l].counts;
+            total.sparse_terms += counts.sparse_terms;
+            total.dense_terms += counts.dense_terms;
+            total.all_terms += counts.all_terms;
+          },
+          poll);
+      if (!done) return false;
+      reports[l].inputs += count * map_size(s);
+      for (int64_t row = 0; row < count * s.height; ++row) {
+        reports[l].nonzeros += start.data()[row * (s.width + 1) + s.width];
+      }
+    }
+  }
+  return true;
+}
+
+template class Front<float>;
+template class Front<double>;
+
+}  // namespace evonet
