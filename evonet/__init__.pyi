@@ -18,6 +18,7 @@ from evonet.errors import OptionError as OptionError
 from evonet.errors import RunFolderError as RunFolderError
 from evonet.errors import ShapeError as ShapeError
 from evonet.errors import UnknownFunctionError as UnknownFunctionError
+from evonet.errors import WorkerError as WorkerError
 from evonet.evaluation.evaluation import Evaluation as Evaluation
 from evonet.evolution.algorithm import Algorithm as Algorithm
 from evonet.evolution.callbacks import CheckpointSaver as CheckpointSaver

@@ -15,6 +15,7 @@
     ├── ConfigError            a config file has faults; lists all of them
     ├── EpisodeError           an environment raised; names it and the episode's seed
     ├── FitnessError           fitness has the wrong shape or is not a finite number
+    ├── WorkerError            workers cannot start, or a genome fails on all of them
     ├── BusyError              an object that only one may use at a time is in use
     ├── ExtinctionError        all species died out
     ├── CheckpointError        a checkpoint cannot be read, or does not fit the run
@@ -167,6 +168,10 @@ class EpisodeError(EvonetError, RuntimeError):
 
 class FitnessError(EvonetError, ValueError):
     """Fitness has the wrong shape, or that of a genome is not a finite number."""
+
+
+class WorkerError(EvonetError, RuntimeError):
+    """Workers cannot start, or a genome fails however often and wherever it is tried."""
 
 
 class BusyError(EvonetError, RuntimeError):

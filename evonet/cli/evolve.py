@@ -12,6 +12,7 @@ from evonet.cli.options import (
     on_bad_fitness,
     profile,
     quiet,
+    read_workers,
     set_options,
     where_to_run,
 )
@@ -55,6 +56,7 @@ def command(
     seed: int | None,
     backend: str | None,
     threads: int | None,
+    workers: str | None,
     on_bad_fitness: str | None,
     assignments: tuple[str, ...],
     episodes: int | None,
@@ -91,6 +93,7 @@ def command(
             "run.backend": backend,
             "run.threads": threads,
             "run.on_bad_fitness": on_bad_fitness,
+            **read_workers(workers),
             "task.episodes": episodes,
             "task.data": None if data is None else str(data.resolve()),
             "task.targets": list(target) or None,

@@ -49,10 +49,22 @@ on_bad_fitness = click.option(
 
 
 def where_to_run(command: Decorated) -> Decorated:
-    """Adds --backend and --threads."""
+    """Adds --backend, --threads and --workers."""
+    command = click.option(
+        "--workers",
+        metavar="N|ray|ray://HOST:PORT",
+        help="Worker processes, or the Ray cluster, that evaluate genomes.",
+    )(command)
     command = click.option("--threads", type=int, help="CPU threads; 0 uses all.")(command)
     return click.option(
         "--backend",
         type=click.Choice(BACKEND_NAMES),
         help="Where networks run; auto uses the fastest that works.",
     )(command)
+
+
+def read_workers(text: str | None) -> dict[str, object]:
+    """Returns the settings that --workers changes; None for those that it leaves alone."""
+    if text is not None and text.strip().isdecimal():
+        return {"workers.where": "processes", "workers.count": int(text)}
+    return {"workers.where": text, "workers.count": None}

@@ -12,6 +12,7 @@ from evonet.cli.options import (
     on_bad_fitness,
     profile,
     quiet,
+    read_workers,
     set_options,
     where_to_run,
 )
@@ -31,6 +32,7 @@ def command(
     generations: int | None,
     backend: str | None,
     threads: int | None,
+    workers: str | None,
     on_bad_fitness: str | None,
     assignments: tuple[str, ...],
     fork: bool,
@@ -40,8 +42,8 @@ def command(
     """Resume the run in the folder RUN.
 
     It ends with the same champion, bit for bit, as a run that was never interrupted. Settings come
-    from RUN/config.toml. Those in [run] may change freely; any other change affects what evolves
-    from here on, and needs --fork.
+    from RUN/config.toml. Those in [run] and [workers] may change freely; any other change affects
+    what evolves from here on, and needs --fork.
     """
     from evonet.cli.settings import change, gather
     from evonet.cli.watch import Watch
@@ -57,6 +59,7 @@ def command(
         "run.backend": backend,
         "run.threads": threads,
         "run.on_bad_fitness": on_bad_fitness,
+        **read_workers(workers),
     }
     given = gather(changes, assignments)
     config = change(Config.load(home.config), given, str(home.config))

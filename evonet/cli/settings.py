@@ -27,6 +27,8 @@ OPTIONS = {
     "run.backend": "--backend",
     "run.threads": "--threads",
     "run.on_bad_fitness": "--on-bad-fitness",
+    "workers.where": "--workers",
+    "workers.count": "--workers",
     "task.episodes": "--episodes",
     "task.data": "--data",
     "task.targets": "--target",

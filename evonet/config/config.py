@@ -26,6 +26,7 @@ from evonet.config.stagnation import StagnationTable
 from evonet.config.task import FrozenTable, thaw
 from evonet.config.task_defaults import task_defaults
 from evonet.config.toml import parse, write
+from evonet.config.workers import WorkersTable
 from evonet.definitions.dynamics import Dynamics
 from evonet.errors import ConfigError, ConfigFault, OptionError
 from evonet.messages import printable
@@ -55,6 +56,7 @@ class Config(Schema):
     Attributes:
         task: What to evolve on; the task itself interprets it.
         run: How a run is carried out.
+        workers: Where genomes are evaluated.
         network: What networks remember, and how they work through time.
         neat: The population, and when evolution is done.
         genome: What genomes look like, how far apart they are, and how they mutate.
@@ -67,6 +69,7 @@ class Config(Schema):
 
     task: Mapping[str, object] = field(default=FrozenTable(), metadata=use())
     run: RunTable = field(default=RunTable(), metadata=use())
+    workers: WorkersTable = field(default=WorkersTable(), metadata=use())
     network: NetworkTable = field(default=NetworkTable(), metadata=use("changed"))
     neat: NeatTable = field(default=NeatTable(), metadata=use("all", "neat"))
     genome: GenomeTable = field(default=GenomeTable(), metadata=use("all"))

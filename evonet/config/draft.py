@@ -17,7 +17,7 @@ MOST_HINTS: Final = 100
 # Tables that later versions will read.
 RESERVED: Final = (
     *("learning", "hyperneat", "map_elites", "novelty", "multi_objective"),
-    *("workers", "islands"),
+    "islands",
 )
 
 

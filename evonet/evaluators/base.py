@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from evonet.evaluation import Evaluation
+from evonet.evaluators.jobs import WorkerRate
 from evonet.genes.population import Population
 
 
@@ -19,6 +21,14 @@ class Evaluator(Protocol):
     """
 
     spent: dict[str, float]
+
+    @property
+    def rates(self) -> Sequence[WorkerRate]:
+        """What each worker did in the last generation; empty without workers."""
+
+    @property
+    def progress(self) -> tuple[int, int] | None:
+        """How much of the current job is done, and how much there is; None if that is unknown."""
 
     def evaluate(
         self, population: Population, ids: npt.NDArray[np.int64], seed: int, generation: int
@@ -49,3 +59,6 @@ class Evaluator(Protocol):
         Raises:
             OptionError: The task has no episodes.
         """
+
+    def close(self) -> None:
+        """Ends everything that was started to evaluate."""

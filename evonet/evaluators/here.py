@@ -10,6 +10,7 @@ import numpy.typing as npt
 from evonet.decoders import Decoder, Identity
 from evonet.definitions.dynamics import Dynamics
 from evonet.evaluation import Evaluation, Round
+from evonet.evaluators.jobs import WorkerRate
 from evonet.genes.population import Population
 from evonet.network import Network, compile_with
 from evonet.tasks.base import Task
@@ -20,6 +21,8 @@ class Here:
 
     Attributes:
         spent: Seconds in all, by phase.
+        rates: Empty: there are no workers.
+        progress: None: whole populations are scored at once.
     """
 
     def __init__(
@@ -41,6 +44,8 @@ class Here:
             decoder: How genomes become phenotypes; None if they are their own.
         """
         self.spent = {"compile": 0.0, "evaluate": 0.0}
+        self.rates: tuple[WorkerRate, ...] = ()
+        self.progress: tuple[int, int] | None = None
         self._task = task
         self._dynamics = dynamics
         self._backend = backend
@@ -48,11 +53,20 @@ class Here:
         self._decoder = Identity() if decoder is None else decoder
 
     def evaluate(
-        self, population: Population, ids: npt.NDArray[np.int64], seed: int, generation: int
+        self,
+        population: Population,
+        ids: npt.NDArray[np.int64],
+        seed: int,
+        generation: int,
+        genome_index: npt.NDArray[np.int64] | None = None,
     ) -> Evaluation:
-        """Decodes, compiles and scores a population; see `Evaluator`."""
+        """Decodes, compiles and scores a population; see `Evaluator`.
+
+        Workers call this for parts of a population: `genome_index` then has the [P] positions of
+        the genomes in the whole, which chance may depend on.
+        """
         start = time.perf_counter()
-        network = self._compile(population)
+        network = self._compile(population, genome_index)
         compiled = time.perf_counter()
         evaluation = self._task.score(Round(population, ids, network, seed, generation))
         self.spent["compile"] += compiled - start
@@ -60,15 +74,27 @@ class Here:
         return evaluation
 
     def retest(
-        self, genomes: Population, seed: int, first_episode: int, episodes: int
+        self,
+        genomes: Population,
+        seed: int,
+        first_episode: int,
+        episodes: int,
+        genome_index: npt.NDArray[np.int64] | None = None,
     ) -> npt.NDArray[np.float64]:
-        """Plays more episodes with a few genomes; see `Evaluator`."""
-        return self._task.returns(self._compile(genomes), seed, first_episode, episodes)
+        """Plays more episodes with a few genomes; see `Evaluator` and `evaluate`."""
+        network = self._compile(genomes, genome_index)
+        return self._task.returns(network, seed, first_episode, episodes)
 
-    def _compile(self, population: Population) -> Network:
+    def close(self) -> None:
+        """Does nothing: all that was used is the process's own."""
+
+    def _compile(
+        self, population: Population, genome_index: npt.NDArray[np.int64] | None
+    ) -> Network:
         return compile_with(
             self._decoder.decode(population),
             self._dynamics,
             backend=self._backend,
             threads=self._threads,
+            genome_index=genome_index,
         )

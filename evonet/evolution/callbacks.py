@@ -208,6 +208,8 @@ class Progress(Callback):
         spread = "" if record.tested is None else f" ± {record.tested.half_width:.2g}"
         middle = self._describe_scores() or f"mean {number(record.mean, 4)}"
         state = f"best {number(record.best_so_far)}{spread}, {middle}, {summary}{rate} evals/s"
+        if record.workers:
+            state += f", {len(record.workers)} workers {record.busy:.0%} busy"
         self._state = state
         if self._bar is not None:
             self._bar.set_postfix_str(state, refresh=False)
@@ -241,6 +243,10 @@ class Progress(Callback):
             if passed < patience or self._generation >= self._total:
                 continue
             words = f"generation {self._generation}: {passed:,.0f} s so far"
+            evaluator = self._run.evaluator
+            done = None if evaluator is None else evaluator.progress
+            if done is not None:
+                words += f", {done[0]:,} of {done[1]:,} done"
             if self._bar is not None:
                 self._bar.set_postfix_str(", ".join(filter(None, (self._state, words))))
             elif time.monotonic() - self._last_time >= self._seconds:

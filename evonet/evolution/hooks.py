@@ -14,6 +14,7 @@ from evonet.evolution.record import GenerationRecord
 from evonet.evolution.state import Best
 
 if TYPE_CHECKING:
+    from evonet.evaluators import Evaluator
     from evonet.tasks import Task
 
 
@@ -28,6 +29,7 @@ class Run:
         generations: How many there will be at most, those before a resumption included.
         resumed_from: The checkpoint that the run continues from, or None.
         spent: Seconds that describing generations and each callback took so far, by name.
+        evaluator: What scores genomes.
     """
 
     task: Task
@@ -36,6 +38,7 @@ class Run:
     generations: int
     resumed_from: Path | None = None
     spent: dict[str, float] = field(default_factory=dict)
+    evaluator: Evaluator | None = None
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from evonet.evaluators.jobs import WorkerRate
 from evonet.evolution.algorithm import Algorithm
 from evonet.evolution.state import Retest
 from evonet.numerics.exact_sum import exact_sum
@@ -42,7 +43,7 @@ class Seconds:
 class GenerationRecord:
     """One generation after its evaluation.
 
-    Equal runs give equal records, up to `seconds` and what follows from them.
+    Equal runs give equal records, up to `seconds`, `workers` and what follows from them.
 
     Attributes:
         generation: Its number, from 0.
@@ -66,6 +67,7 @@ class GenerationRecord:
         seconds: How long the phases took.
         tested: How the best genome of the run did in fresh episodes; None for tasks without
             chance.
+        workers: What each worker did in this generation; empty without workers.
     """
 
     generation: int
@@ -87,6 +89,13 @@ class GenerationRecord:
     summary: str
     seconds: Seconds
     tested: Retest | None = None
+    workers: Sequence[WorkerRate] = ()
+
+    @property
+    def busy(self) -> float:
+        """How much of the time for evaluation workers were busy, on average, from 0 to 1."""
+        whole = len(self.workers) * self.seconds.evaluate
+        return min(1.0, sum(each.seconds for each in self.workers) / whole) if whole > 0 else 0.0
 
     @property
     def species(self) -> Sequence[Any]:
@@ -109,13 +118,22 @@ class GenerationRecord:
         fields: dict[str, Any] = dataclasses.asdict(self)
         details: dict[str, Any] = fields.pop("details")
         del fields["summary"]
+        del fields["workers"]
+        if self.workers:
+            fields["workers"] = [
+                {**dataclasses.asdict(each), "genomes_per_second": each.genomes_per_second}
+                for each in self.workers
+            ]
         if self.tested is None:
             del fields["tested"]
         return fields | details | {"evaluations_per_second": self.evaluations_per_second}
 
 
 def describe_generation(
-    algorithm: Algorithm, evaluations: int, seconds: Seconds
+    algorithm: Algorithm,
+    evaluations: int,
+    seconds: Seconds,
+    workers: Sequence[WorkerRate] = (),
 ) -> GenerationRecord:
     """Describes the generation that was just told.
 
@@ -123,6 +141,7 @@ def describe_generation(
         algorithm: The evolution, which stays as it is.
         evaluations: Genomes evaluated so far, this generation included.
         seconds: How long its phases took.
+        workers: What each worker did.
     """
     state = algorithm.state
     assert state.fitness is not None
@@ -156,6 +175,7 @@ def describe_generation(
         summary=description.summary,
         seconds=seconds,
         tested=state.best.tested,
+        workers=tuple(workers),
     )
 
 

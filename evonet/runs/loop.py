@@ -6,7 +6,7 @@ import hashlib
 import os
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ import numpy.typing as npt
 from evonet.config import Config
 from evonet.errors import CheckpointError, OptionError, check_whole
 from evonet.evaluation import Evaluation, OnBadFitness
-from evonet.evaluators import Evaluator, Here
+from evonet.evaluators import Evaluator, open_evaluator, read_workers
 from evonet.evolution import checkpoint
 from evonet.evolution.algorithm import Algorithm
 from evonet.evolution.algorithms import find_algorithm, reference_to
@@ -47,6 +47,7 @@ def evolve(
     on_bad_fitness: OnBadFitness | None = None,
     algorithm: type[Algorithm] | None = None,
     evaluator: Evaluator | None = None,
+    workers: int | str | None = None,
 ) -> Result:
     """Evolves until the task is solved, or progress stalls, or all generations are done.
 
@@ -71,12 +72,15 @@ def evolve(
         threads: Wins over the config's.
         on_bad_fitness: What to do about NaN; None for the config's, or what the run did before.
         algorithm: What evolves; None for the one that the config's run.algorithm names.
-        evaluator: Where genomes are scored; None for this process.
+        evaluator: What scores genomes; None for this process, or workers. It is not closed.
+        workers: A number of worker processes, 0 for none; "ray", or "ray://host:port"; None for
+            what the config's [workers] says. Nothing that evolves depends on it.
 
     Raises:
         OptionError: The task does not fit the config, or an argument is out of range.
         CheckpointError: There is nothing to resume, or the config has changed.
         FitnessError: The task gave something else than a finite number per genome.
+        WorkerError: Workers cannot start, or a genome fails on all of them.
         ExtinctionError: All species died out.
         KeyboardInterrupt: Passed on; callbacks have ended, and no generation is half done.
     """
@@ -111,15 +115,17 @@ def evolve(
         )
     limit = evolution.config.run.generations if generations is None else generations
     check_whole("generations", limit)
-    if evaluator is None:
-        evaluator = Here(
-            task,
-            evolution.config.dynamics,
-            backend=evolution.backend,
-            threads=evolution.threads,
-        )
-    run = Run(task, evolution, evolution.generations_done, limit, source)
-    return _Loop(run, evaluator, hooks).run()
+    run = partial(Run, task, evolution, evolution.generations_done, limit, source)
+    if evaluator is not None:
+        return _Loop(run(evaluator=evaluator), evaluator, hooks).run()
+    settings = {
+        "dynamics": evolution.config.dynamics,
+        "backend": evolution.backend,
+        "threads": evolution.threads,
+    }
+    table = read_workers(workers, evolution.config.workers)
+    with closing(open_evaluator(task, table, settings, evolution.on_bad_fitness)) as opened:
+        return _Loop(run(evaluator=opened), opened, hooks).run()
 
 
 def task_seed(seed: int, generation: int) -> int:
@@ -235,7 +241,8 @@ class _Loop:
             tell=told - evaluated,
         )
         with self._timed("describe"):
-            return describe_generation(algorithm, self._evaluations, seconds)
+            rates = evaluator.rates
+            return describe_generation(algorithm, self._evaluations, seconds, rates)
 
     def _race(self, evaluation: Evaluation, seed: int) -> Best | None:
         """Finds the best genome so far by tests; see `evonet.evolution.race`."""

@@ -187,28 +187,33 @@ class Task:
         """
 
 
-class _Adopted(Task):
-    """Somebody's own object as a task, with as many offers as it has."""
+class Adopted(Task):
+    """Somebody's own object as a task, with as many offers as it has.
+
+    Attributes:
+        adopted: The object.
+    """
 
     def __init__(self, task: Any) -> None:
         for name in (*REQUIRED, *OFFERS):
             if hasattr(task, name):
                 setattr(self, name, getattr(task, name))
-        self._task = task
+        self.adopted = task
 
     @property
     def state(self) -> dict[str, npt.NDArray[Any]]:
-        return dict(getattr(self._task, "state", {}))
+        """The object's own; none if it keeps none."""
+        return dict(getattr(self.adopted, "state", {}))
 
     @state.setter
     def state(self, state: Mapping[str, npt.NDArray[Any]]) -> None:
-        if hasattr(self._task, "state"):
-            self._task.state = state
+        if hasattr(self.adopted, "state"):
+            self.adopted.state = state
         else:
             _refuse_state(self, state)
 
     def __repr__(self) -> str:
-        return repr(self._task)
+        return repr(self.adopted)
 
 
 def _refuse_state(task: Task, state: Mapping[str, object]) -> None:
@@ -244,4 +249,4 @@ def adopt(task: object) -> Task:
         raise OptionError(
             f"task={task!r} is not a task, which has num_inputs, num_outputs and evaluate."
         )
-    return _Adopted(task)
+    return Adopted(task)

@@ -74,7 +74,8 @@ class GymnasiumTask(Task):
             seen = size_of(example.observation_space, name, "observations")
             self.num_inputs = seen * self.frame_stack
             self.num_outputs = size_of(example.action_space, name, "actions")
-            self._decode = decoder(example.action_space)
+            self._action_space = example.action_space
+            self._decode = decoder(self._action_space)
         finally:
             example.close()
         limit = (spec and spec.max_episode_steps) or MOST_STEPS
@@ -216,7 +217,13 @@ class GymnasiumTask(Task):
         return self._places[index]
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_places": []}
+        return {**self.__dict__, "_places": [], "_decode": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        from evonet.tasks.environments.spaces import decoder
+
+        self.__dict__.update(state)
+        self._decode = decoder(self._action_space)
 
     def __repr__(self) -> str:
         return f"GymnasiumTask({self.name!r}, episodes={self.episodes}, max_steps={self.max_steps})"

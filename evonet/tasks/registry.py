@@ -24,6 +24,7 @@ from evonet.messages import name as quoted
 from evonet.tasks.base import Task
 from evonet.tasks.control import Control
 from evonet.tasks.datasets import DATASETS, dataset_task
+from evonet.tasks.origin import note_origin
 from evonet.tasks.supervised import parity, xor
 from evonet.tasks.tabular import classification, regression
 from evonet.tasks.user import find_class
@@ -156,7 +157,9 @@ def make_task(name: str, **options: Any) -> Task:
     entry = find_task(name)
     for refusal in _refusals(entry, options):
         raise refusal
-    return entry.make(**options)
+    task = entry.make(**options)
+    note_origin(task, name, options)
+    return task
 
 
 def _refusals(entry: RegisteredTask, options: Mapping[str, Any]) -> Iterator[OptionError]:
@@ -216,7 +219,9 @@ def _make_with_faults(
         return None, faults + [f for f in more if f.key.partition(".")[2] in options]
     while True:
         try:
-            return entry.make(**options), faults
+            task = entry.make(**options)
+            note_origin(task, entry.name, options)
+            return task, faults
         except ConfigError:
             raise
         except FileNotFoundError as error:

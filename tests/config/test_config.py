@@ -42,6 +42,7 @@ from evonet.config.rules import (
 )
 from evonet.config.schema import settings
 from evonet.config.task import FrozenTable
+from evonet.config.workers import Place, Text, Texts
 from evonet.errors import ConfigError
 from evonet.functions.registry import ACTIVATION_IDS
 from evonet.installation import resource_folder
@@ -80,6 +81,11 @@ def values(rule: Rule[Any]) -> st.SearchStrategy[Any]:
         return st.sampled_from([*rule.known, "random"])
     if isinstance(rule, InitType):
         return st.sampled_from(["gaussian", "uniform"])
+    if isinstance(rule, Place):
+        return st.sampled_from(["processes", "ray", "ray://head:10001"])
+    if isinstance(rule, Text | Texts):
+        text = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n\0"))
+        return text if isinstance(rule, Text) else st.lists(text, max_size=3).map(tuple)
     assert isinstance(rule, ConnectionRule), f"No strategy draws for {type(rule).__name__}"
     plain = ["unconnected", "fs_neat", "fs_neat_nohidden", "fs_neat_hidden"]
     plain += ["full", "full_nodirect", "full_direct"]
@@ -177,9 +183,9 @@ def test_the_xor_file_says_what_neat_python_says() -> None:
 
 def test_every_rule_is_a_setting_and_every_setting_has_a_rule() -> None:
     names = list(settings(Config))
-    assert len(names) == len(set(names)) == 88
+    assert len(names) == len(set(names)) == 98
     assert names[:4] == ["run.generations", "run.patience", "run.seed", "run.backend"]
-    assert names[4:8] == ["run.threads", "run.algorithm", "run.on_bad_fitness", "network.kind"]
+    assert names[4:8] == ["run.threads", "run.algorithm", "run.on_bad_fitness", "workers.where"]
     assert "genome.time_constant_init_stdev" in names
     assert "genome.enabled_rate_to_true_add" in names
 

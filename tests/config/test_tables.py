@@ -40,7 +40,7 @@ def test_a_file_has_the_tables_in_order() -> None:
     unregister_activation("half")
     assert list(config.to_dict()) == list(TABLES)
     assert re.findall(r"^\[(\w+)\]", config.to_toml(), re.MULTILINE) == list(TABLES)
-    assert tuple(TABLES)[2:] == EVOLUTION
+    assert tuple(TABLES)[3:] == EVOLUTION
     assert {use.algorithm for use in TABLES.values()} <= {None, *ALGORITHM_NAMES}
 
 
