@@ -7,6 +7,8 @@ Compiling and running them:
 Custom functions:
     register_activation, register_aggregation, unregister_activation,
     unregister_aggregation
+Learning by gradients:
+    learn, Learner, Learned, Lesson
 Evolving them:
     Config, Algorithm, NEAT, Best, Evaluation, evolve, Result
 Watching and keeping a run:

@@ -36,6 +36,10 @@ from evonet.functions.registry import unregister_activation as unregister_activa
 from evonet.functions.registry import unregister_aggregation as unregister_aggregation
 from evonet.genes.genome import Genome as Genome
 from evonet.genes.population import Population as Population
+from evonet.learning.learner import Learned as Learned
+from evonet.learning.learner import Learner as Learner
+from evonet.learning.learner import learn as learn
+from evonet.learning.lesson import Lesson as Lesson
 from evonet.network import Network as Network
 from evonet.network import compile as compile
 from evonet.runs.champion import load_champion as load_champion

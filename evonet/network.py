@@ -10,6 +10,7 @@ import numpy.typing as npt
 from evonet.backends import Backend, DeviceBound, resolve_backend
 from evonet.backends.arrays import as_type, read_genome_index, read_numbers, read_positions
 from evonet.backends.base import Episodes, Rollout
+from evonet.backends.differentiable import Differentiable, check_outputs
 from evonet.definitions.backends import MAPPINGS, BackendName, Mapping
 from evonet.definitions.controls import find_control
 from evonet.definitions.dynamics import Dynamics, KindName, Propagation
@@ -45,10 +46,12 @@ class Network:
         threads: int,
         mapping: Mapping = "auto",
         genome_index: npt.ArrayLike | None = None,
+        population: Population | None = None,
     ) -> None:
         """Binds a schedule to a backend; `compile_with` describes the arguments and errors.
 
-        A schedule may come from anywhere: a ShapeError says what is wrong with it.
+        A schedule may come from anywhere: a ShapeError says what is wrong with it. Gradients need
+        the population that it was built from, too.
         """
         found = resolve_backend(backend) if isinstance(backend, str) else backend
         check_schedule(schedule)
@@ -57,6 +60,8 @@ class Network:
         self.backend = found.name
         self.genome_index = read_genome_index(genome_index, schedule.num_genomes)
         self._bound = found.bind(schedule, threads, mapping)
+        self._backend, self._threads, self._population = found, threads, population
+        self._differentiable: Differentiable | None = None
         self._has_memory = schedule.dynamics.has_memory
         self._evaluate = self._bound.step if self._has_memory else self._bound.forward
         self._device = self._bound if isinstance(self._bound, DeviceBound) else None
@@ -141,8 +146,10 @@ class Network:
             targets: [B, O] the right answers; for classes 1 at the right output and 0 elsewhere.
                 On the host or on a GPU, as for x.
             loss: "squared", the sum of squared errors; "cross_entropy" of the softmax, summed
-                over samples; "misses", the number of samples put into the wrong class, where a
-                single output means two classes, below 0.5 and above.
+                over samples; "binary_cross_entropy" of outputs that are probabilities, such as
+                those of a sigmoid; "huber", squared errors up to 1 and absolute ones beyond;
+                "misses", the number of samples put into the wrong class, where a single output
+                means two classes, below 0.5 and above.
 
         Returns:
             [P], lower is better.
@@ -152,11 +159,7 @@ class Network:
             OptionError: There is no such loss, or it needs several outputs.
         """
         check_option("loss", loss, tuple(LOSS_IDS))
-        if loss == "cross_entropy" and self.num_outputs == 1:
-            raise OptionError(
-                'loss="cross_entropy" needs one output per class; this network has a single '
-                'output. Use "squared", or two outputs.'
-            )
+        check_outputs(loss, self.num_outputs)
         samples = self._samples(x)
         wanted = (samples.shape[-2], self.num_outputs)
         found = read_numbers("targets", targets, self._device, self.backend)
@@ -168,6 +171,52 @@ class Network:
         answers = as_type(found, self._dtype)
         pairs = self._bound.loss(samples, answers, LOSS_IDS[loss]).astype(np.float64)
         return pairs[:, 0] + pairs[:, 1]
+
+    def gradients(
+        self, x: Any, targets: Any, loss: str = "squared", *, inputs: bool = False
+    ) -> tuple[Losses, dict[str, npt.NDArray[Any]]]:
+        """Differentiates the loss of every network by its genes.
+
+        Networks with memory start from their first state, take a call per step of x, and are
+        differentiated through all steps; what they remember stays as it is.
+
+        The bits depend on neither threads nor backend nor on how samples are split. At kinks and
+        ties, `docs/learning.md` lists which slope counts.
+
+        Args:
+            x: [B, I] or [P, B, I] samples; for networks with memory [T, B, I] or [P, T, B, I], T
+                steps of B sequences.
+            targets: [B, O] the right answers; for networks with memory those of the last step, or
+                [T, B, O] those of every step.
+            loss: "squared", "cross_entropy", "binary_cross_entropy" or "huber", as for `loss`.
+            inputs: Whether to differentiate by x, too.
+
+        Returns:
+            [P] losses, the sum over all samples (and steps that have targets), and the derivatives
+            by name, in the layout of the population's arrays: "weight" [E], "bias" [N] and
+            "response" [N], for "ctrnn" also "time_constant" [N]. Genes that change nothing have 0.
+            With `inputs` also "x": [P, B, I], or [P, T, B, I].
+
+        Raises:
+            ShapeError: x or targets has another shape, or holds something but real numbers.
+            OptionError: The loss has no derivative, or spiking networks are asked for one, or the
+                network was made from a schedule and knows no genes.
+        """
+        with self._lock:
+            if self._differentiable is None:
+                if self._population is None:
+                    raise OptionError(
+                        "this network was made from a schedule, which knows no genes. For "
+                        "gradients use evonet.compile(population)."
+                    )
+                self._differentiable = Differentiable(
+                    self._population,
+                    self.schedule.dynamics,
+                    backend=self._backend,
+                    threads=self._threads,
+                    on_cycle="zero",  # as it was compiled: an error would have been raised
+                )
+        return self._differentiable.gradients(x, targets, loss, inputs)
 
     def _samples(self, x: Any) -> Any:
         """Brings samples into the backend's form, on the host or on its device."""
@@ -400,4 +449,4 @@ def compile_with(
         threads=threads,
         native=False if where.name == "reference" else None,
     )
-    return Network(schedule, where, threads, mapping, genome_index)
+    return Network(schedule, where, threads, mapping, genome_index, population)

@@ -71,6 +71,23 @@ def as_type(found: Any, dtype: np.dtype[Any]) -> Any:
     return numbers if numbers.flags.aligned else numbers.copy()
 
 
+def read_answers(targets: Any, num_steps: int, num_samples: int, num_outputs: int) -> Any:
+    """Brings targets [B, O] or [T, B, O] into the form [1, B, O] or [T, B, O].
+
+    Raises:
+        ShapeError: They have another shape.
+    """
+    last, every = (num_samples, num_outputs), (num_steps, num_samples, num_outputs)
+    if targets.shape == last:
+        return targets[None]
+    if targets.shape == every:
+        return targets
+    both = (
+        f"{list(last)}" if num_steps == 1 else f"{list(every)}, or {list(last)} for the last step"
+    )
+    raise ShapeError(f"targets must have shape {both}, found {list(targets.shape)}.")
+
+
 def _describe_overflow(found: npt.NDArray[Any], dtype: np.dtype[Any]) -> str:
     largest = np.finfo(dtype).max
     place = np.argwhere(np.isfinite(found) & (np.abs(found) > largest))[0]

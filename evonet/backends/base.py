@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from evonet.backends.learning import Gradients
 from evonet.definitions.backends import Mapping
 
 if TYPE_CHECKING:
+    from evonet.backends.learning import Genes, LearningState, UpdateRule
     from evonet.schedule.schedule import Schedule
 
 
@@ -89,6 +91,61 @@ class Bound(ABC):
     @abstractmethod
     def rollout(self, episodes: Episodes, genomes: npt.NDArray[np.int64]) -> Rollout:
         """Lets the chosen genomes [K] play whole episodes, each from its first state."""
+
+    # Only backends with `has_gradients` have the rest.
+
+    @property
+    def has_gradients(self) -> bool:
+        """Whether this backend has a reverse pass."""
+        return False
+
+    def gradient(
+        self,
+        x: Any,
+        targets: Any,
+        loss: int,
+        *,
+        inputs: bool = False,
+        genes: Genes | None = None,
+        backward: bool = True,
+    ) -> Gradients:
+        """Losses of all samples and their derivatives, from the first state and through all steps.
+
+        Args:
+            x: [T, B, I] or [P, T, B, I] samples; T is 1 without memory.
+            targets: [T, B, O] the right answers, or [1, B, O] those of the last step.
+            loss: A position in `evonet.functions.registry.LOSSES`, not that of the misses.
+            inputs: Whether the derivatives by x are wanted, too.
+            genes: Other genes than the schedule's.
+            backward: False for the losses alone; the derivatives are then undefined.
+        """
+        raise NotImplementedError
+
+    def learn(
+        self,
+        state: LearningState,
+        x: Any,
+        targets: Any,
+        order: npt.NDArray[np.int64],
+        loss: int,
+        rule: UpdateRule,
+    ) -> npt.NDArray[Any]:
+        """Lets every genome that is active learn from one batch after the other.
+
+        A genome whose gradient is not finite stays as it is and becomes inactive.
+
+        Args:
+            state: Where the genomes are; it changes. An exception leaves it anywhere.
+            x: [T, B, I] samples, as for `gradient`.
+            targets: [T, B, O] or [1, B, O].
+            order: [S, b] the samples of each of S steps.
+            loss: A position in `evonet.functions.registry.LOSSES`.
+            rule: How genes change.
+
+        Returns:
+            [S, P] mean losses of the batches before each step; NaN for inactive genomes.
+        """
+        raise NotImplementedError
 
 
 class DeviceBound(Bound):

@@ -367,6 +367,29 @@ class Population:
         several = isinstance(index, slice) or np.asarray(index).ndim
         return selected if several else Genome(selected)
 
+    def replace(self, **arrays: NDArray[Any]) -> Population:
+        """A population with other genes in some of its arrays, such as weight=...
+
+        Args:
+            **arrays: Arrays by name, of the same shapes and types as now.
+
+        Raises:
+            ShapeError: There is no such array, or it has another shape or type.
+            GenomeError: The genes make no sense.
+        """
+        for name, array in arrays.items():
+            if name not in ARRAYS:
+                raise ShapeError(f"a population has no array {name!r}. Its arrays: {[*ARRAYS]}.")
+            now = getattr(self, name)
+            if not isinstance(array, np.ndarray) or (array.shape, array.dtype) != (
+                now.shape,
+                now.dtype,
+            ):
+                raise ShapeError(
+                    f"{name} must be an array {now.dtype} of shape {list(now.shape)}, as it is now."
+                )
+        return self._with({name: array.copy() for name, array in arrays.items()}, validate=True)
+
     def _with(self, arrays: Mapping[str, object], validate: bool = False) -> Population:
         """Replaces some arrays."""
         state: dict[str, Any] = {name: getattr(self, name) for name in self.__slots__}

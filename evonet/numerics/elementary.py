@@ -185,6 +185,15 @@ def sin_of_5(z: FloatArray) -> FloatArray:
     return from_bits(to_bits(sin_near_0(x)) ^ (to_bits(rounded) << 31))
 
 
+def cos_of_5(z: FloatArray) -> FloatArray:
+    """The cosine of 5 z, float32."""
+    rounded = fused(z, PI[3], -0.5) + np.float32(ROUND)
+    k = (rounded - np.float32(ROUND)) + np.float32(0.5)
+    r = fused(k, PI[0], -z)
+    x = fused(k, PI[2], fused(r, 5, k * np.float32(PI[1])))
+    return from_bits(to_bits(sin_near_0(x)) ^ (to_bits(rounded) << 31))
+
+
 def sin_float(x: FloatArray) -> FloatArray:
     """The sine, float32."""
     pi, middle, rest, inverse = PI_FLOAT

@@ -30,6 +30,8 @@ class Purpose(IntEnum):
     FIRST_STRUCTURE = 10
     EPISODE = 64
     SPLIT = 65
+    BATCH = 66
+    HELD_OUT = 67
     FRONT = 72
 
 

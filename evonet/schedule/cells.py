@@ -48,6 +48,17 @@ def node_parameters(
     return np.zeros((num_nodes, 0), dtype)
 
 
+def time_constant_slopes(
+    dynamics: Dynamics, time_constant: npt.NDArray[Any], kept: npt.NDArray[Any]
+) -> npt.NDArray[Any]:
+    """[N] the derivatives of what CTRNN cells keep, [N], by their time constants, [N]."""
+    step = kept.dtype.type(dynamics.time_step)
+    with np.errstate(over="ignore", under="ignore"):
+        slopes: npt.NDArray[Any] = kept * (step / time_constant) / time_constant
+        slopes[step / time_constant >= 60] = 0
+        return slopes
+
+
 def exponential(x: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """exp(x) of x <= 0 with the same bits everywhere; below -60, exp(-60), which is next to 0."""
     extension = load_native()

@@ -93,6 +93,35 @@ EVONET_FN LossSum<T> loss_misses(int num_outputs, Output output, Target target) 
   return {valid > Lane<T>(0) ? wrong : one, zero};
 }
 
+// ln(p) of a probability; from 1e-7 down the line that touches it there, so that an answer that is
+// surely wrong still has a slope.
+template <class T>
+EVONET_FN T log_of_probability(T p) {
+  const T log = activate_log(p);
+  return p > Lane<T>(1e-7) ? log : log + (p - Lane<T>(1e-7)) * Lane<T>(1e7);
+}
+
+template <class T, class Output, class Target>
+EVONET_FN LossSum<T> loss_binary_cross_entropy(int num_outputs, Output output, Target target) {
+  T total = all<T>(Lane<T>(0));
+  for (int o = 0; o < num_outputs; ++o) {
+    const T y = output(o), t = target(o);
+    const T other = (Lane<T>(1) - t) * log_of_probability(Lane<T>(1) - y);
+    total = total - multiply_add(t, log_of_probability(y), other);
+  }
+  return {total, all<T>(Lane<T>(0))};
+}
+
+template <class T, class Output, class Target>
+EVONET_FN LossSum<T> loss_huber(int num_outputs, Output output, Target target) {
+  T total = all<T>(Lane<T>(0));
+  for (int o = 0; o < num_outputs; ++o) {
+    const T error = output(o) - target(o), size = magnitude(error);
+    total = total + (size <= Lane<T>(1) ? Lane<T>(0.5) * (error * error) : size - Lane<T>(0.5));
+  }
+  return {total, all<T>(Lane<T>(0))};
+}
+
 // The loss of one sample per lane of T; output(o) and target(o) are its numbers.
 template <class T, class Output, class Target>
 EVONET_FN LossSum<T> sample_loss(int loss, int num_outputs, Output output, Target target) {
@@ -103,6 +132,41 @@ EVONET_FN LossSum<T> sample_loss(int loss, int num_outputs, Output output, Targe
 #include "nodes/functions.def"
   }
   return {all<T>(Lane<T>(0)), all<T>(Lane<T>(0))};
+}
+
+// The derivative of a sample's loss by each of its outputs: visit(o, slope).
+template <class T, class Output, class Target, class Visit>
+EVONET_FN void loss_slopes(int loss, int num_outputs, Output output, Target target, Visit visit) {
+  using L = Lane<T>;
+  if (loss == LOSS_CROSS_ENTROPY) {
+    T largest = output(0);
+    for (int o = 1; o < num_outputs; ++o) largest = at_least(output(o), largest);
+    T powers = all<T>(L(0)), share = powers;
+    for (int o = 0; o < num_outputs; ++o) {
+      powers = powers + activate_exp(output(o) - largest);
+      share = share + target(o);
+    }
+    for (int o = 0; o < num_outputs; ++o) {
+      const T probability = activate_exp(output(o) - largest) / powers;
+      visit(o, multiply_add(share, probability, -target(o)));
+    }
+    return;
+  }
+  for (int o = 0; o < num_outputs; ++o) {
+    const T y = output(o), t = target(o), error = y - t, one = all<T>(L(1));
+    if (loss == LOSS_SQUARED) {
+      visit(o, error + error);
+    } else if (loss == LOSS_HUBER) {
+      const T below = error < -one ? -one : error;
+      visit(o, error > one ? one : below);
+    } else if (loss == LOSS_BINARY_CROSS_ENTROPY) {
+      const T least = all<T>(L(1e-7)), other = one - y;
+      const T wrong = (one - t) / (other <= least ? least : other);
+      visit(o, wrong - t / (y <= least ? least : y));
+    } else {
+      visit(o, all<T>(L(0)));  // misses change in jumps
+    }
+  }
 }
 
 // Infinite sums have no rest, and a NaN has one bit pattern.

@@ -111,6 +111,18 @@ EVONET_FN T sin_of_5(T z) {
   return from_bits<T>(to_bits(sin_near_0(x)) ^ bits_shifted(rounded, 31));
 }
 
+// cos(5 z) likewise, from the nearest (k + 1/2) pi.
+template <class T>
+EVONET_FN T cos_of_5(T z) {
+  constexpr float round = 12582912.0f;
+  T rounded = fused(z, 0x1.976fc8p+0f, -0.5f) + round;
+  T k = (rounded - round) + 0.5f;
+  T r = fused(k, 0x1.41b2f6p-1f, -z);
+  T x = fused(r, 5.0f, k * 0x1.c442cp-23f);
+  x = fused(k, 0x1.184698p-43f, x);
+  return from_bits<T>(to_bits(sin_near_0(x)) ^ bits_shifted(rounded, 31));
+}
+
 // sin(x) and cos(x) for |x| <= 60, within 2 ulp. The cosine's distance is to the nearest
 // (k + 1/2) pi, so that the same half wave serves both.
 template <class T>

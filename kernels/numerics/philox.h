@@ -46,6 +46,8 @@ enum Purpose : uint32 {
   FOR_FIRST_STRUCTURE,
   FOR_EPISODE = 64,  // how an episode of a task starts
   FOR_SPLIT,         // which examples are held out
+  FOR_BATCH,         // in which order examples are learned from
+  FOR_HELD_OUT,      // which of them are not learned from, to stop in time
   FOR_FRONT = 72     // the weights of a front for images
 };
 

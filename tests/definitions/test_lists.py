@@ -181,12 +181,15 @@ def files_with_all(names: Iterable[str]) -> set[str]:
     return found
 
 
+TWINS = ("backends/reference/functions.py", "backends/reference/derivatives.py")
+
+
 @pytest.mark.parametrize(
     ("names", "allowed"),
     [
         # The formulas, and their NumPy twins.
-        (ACTIVATIONS, {"nodes/activations.h", "backends/reference/functions.py"}),
-        (AGGREGATIONS, {"nodes/aggregations.h", "backends/reference/functions.py"}),
+        (ACTIVATIONS, {"nodes/activations.h", *TWINS}),
+        (AGGREGATIONS, {"nodes/aggregations.h", *TWINS}),
         # The twins, and what reports call inputs and outputs.
         (CONTROLS, {"backends/reference/control.py", "report/names.py"}),
     ],

@@ -12,11 +12,14 @@ from evonet.backends.host_state import HostBound
 from evonet.backends.reference import control as reference_control
 from evonet.backends.reference.cells import settle
 from evonet.backends.reference.functions import activate, aggregate, preactivation
+from evonet.backends.reference.gradients import gradients
 from evonet.backends.reference.loss import total_loss
+from evonet.backends.reference.optimizers import learn, with_genes
 from evonet.schedule.cells import first_state
 
 if TYPE_CHECKING:
     from evonet.backends.base import Episodes
+    from evonet.backends.learning import Genes, Gradients, LearningState, UpdateRule
     from evonet.definitions.backends import Mapping
     from evonet.schedule.schedule import Schedule
 
@@ -50,6 +53,36 @@ class ReferenceBound(HostBound):
         """Evaluates, then adds up losses by the tree of `kernels/nodes/loss.h`."""
         losses = [total_loss(loss, y, targets) for y in self.forward(x)]
         return np.array(losses, self._schedule.dtype).reshape(-1, 2)
+
+    @property
+    def has_gradients(self) -> bool:
+        """Always."""
+        return True
+
+    def gradient(
+        self,
+        x: Array,
+        targets: Array,
+        loss: int,
+        *,
+        inputs: bool = False,
+        genes: Genes | None = None,
+        backward: bool = True,
+    ) -> Gradients:
+        """Walks every schedule forwards and back, node by node."""
+        return gradients(with_genes(self._schedule, genes), x, targets, loss, inputs, backward)
+
+    def learn(
+        self,
+        state: LearningState,
+        x: Array,
+        targets: Array,
+        order: npt.NDArray[np.int64],
+        loss: int,
+        rule: UpdateRule,
+    ) -> Array:
+        """Takes one step after the other with all genomes."""
+        return learn(self._schedule, state, x, targets, order, loss, rule)
 
     def rollout(self, episodes: Episodes, genomes: npt.NDArray[np.int64]) -> Rollout:
         """Plays all episodes of a genome side by side, one genome after the other."""

@@ -236,12 +236,12 @@ def _median(w: FloatArray, v: FloatArray) -> FloatArray:
     if n <= 2:
         middle = (zero + x[0] + (x[1] if n == 2 else zero)) / x.dtype.type(n)
     else:
-        x = from_bits(_order(np.sort(_order(to_bits(x)), axis=0)))
+        x = from_bits(order_of_bits(np.sort(order_of_bits(to_bits(x)), axis=0)))
         middle = x[n // 2] if n % 2 else (x[n // 2 - 1] + x[n // 2]) / x.dtype.type(2)
     return canonical(np.where(ordered.all(axis=0), middle, x.dtype.type(np.nan)))
 
 
-def _order(bits: IntArray) -> IntArray:
+def order_of_bits(bits: IntArray) -> IntArray:
     """Maps bits to integers that sort as the numbers do, -0 before +0, and back."""
     width = 8 * bits.itemsize - 1
     return bits ^ ((bits >> width) & ((1 << width) - 1))

@@ -95,4 +95,62 @@ def misses(y: Values, targets: Values) -> Sum:
     return wrong, np.zeros_like(wrong)
 
 
-SAMPLE_LOSSES = {"squared": squared, "cross_entropy": cross_entropy, "misses": misses}
+def binary_cross_entropy(y: Values, targets: Values) -> Sum:
+    """Returns [B] sums of -t ln y - (1 - t) ln(1 - y) of outputs and targets [O, B]."""
+    total = np.zeros(y.shape[1], y.dtype)
+    for row, target in zip(y, targets, strict=True):
+        other = (1 - target) * _log_of_probability(1 - row)
+        total = total - preactivation(other, target, _log_of_probability(row))
+    return total, np.zeros_like(total)
+
+
+def _log_of_probability(p: Values) -> Values:
+    least, log = p.dtype.type(1e-7), activate(ACTIVATION_IDS["log"], p)
+    return np.where(p > least, log, log + (p - least) * p.dtype.type(1e7))
+
+
+def huber(y: Values, targets: Values) -> Sum:
+    """Returns [B] sums of e^2 / 2, or |e| - 1/2 where |e| > 1, of outputs and targets [O, B]."""
+    total, half = np.zeros(y.shape[1], y.dtype), y.dtype.type(0.5)
+    for error in y - targets:
+        size = abs(error)
+        total = total + np.where(size <= 1, half * (error * error), size - half)
+    return total, np.zeros_like(total)
+
+
+SAMPLE_LOSSES = {
+    "squared": squared,
+    "cross_entropy": cross_entropy,
+    "misses": misses,
+    "binary_cross_entropy": binary_cross_entropy,
+    "huber": huber,
+}
+
+
+def loss_slopes(loss_id: int, y: Values, targets: Values) -> Values:
+    """Returns [O, B] derivatives of the samples' losses by the outputs [O, B]."""
+    name = LOSSES[loss_id].name
+    with np.errstate(all="ignore"):
+        error: Values = y - targets
+        if name == "squared":
+            return error + error
+        if name == "huber":
+            one = y.dtype.type(1)
+            return np.where(error > one, one, np.where(error < -one, -one, error))
+        if name == "binary_cross_entropy":
+            least, other = y.dtype.type(1e-7), 1 - y
+            wrong = (1 - targets) / np.where(other <= least, least, other)
+            slopes: Values = wrong - targets / np.where(y <= least, least, y)
+            return slopes
+        return _slopes_of_cross_entropy(y, targets)
+
+
+def _slopes_of_cross_entropy(y: Values, targets: Values) -> Values:
+    largest = y[0]
+    for row in y[1:]:
+        largest = np.where(row > largest, row, largest)
+    parts = activate(ACTIVATION_IDS["exp"], y - largest)
+    powers = share = np.zeros(y.shape[1], y.dtype)
+    for part, target in zip(parts, targets, strict=True):
+        powers, share = powers + part, share + target
+    return preactivation(-targets, np.broadcast_to(share, y.shape), parts / powers)
