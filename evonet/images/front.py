@@ -128,13 +128,17 @@ class ConvFront:
         """F, features of one image."""
         return int(np.prod(self.output_shape))
 
-    def __call__(self, images: Any, path: Path = "auto") -> npt.NDArray[Any]:
+    def __call__(
+        self, images: Any, path: Path = "auto", channels_last: bool = False
+    ) -> npt.NDArray[Any]:
         """Computes the features of images.
 
         Args:
             images: [B, C, H, W], or [P, B, C, H, W] with images of its own for each genome.
             path: "sparse" and "dense" force how windows are added up, for measurements; the
                 bits are the same.
+            channels_last: Whether images are [..., H, W, C], as Gymnasium's are. Features are
+                then in the order (H, W, O) too.
 
         Returns:
             [B, F] or [P, B, F], as networks take them.
@@ -144,19 +148,24 @@ class ConvFront:
         """
         check_option("path", path, _PATHS)
         found = read_numbers("images", images, None, self.backend)
-        if found.ndim not in (4, 5) or found.shape[-3:] != self.input_shape:
-            shape = ", ".join(map(str, self.input_shape))
+        shape, out = self.input_shape, self.output_shape
+        if channels_last:
+            shape, out = (*shape[1:], shape[0]), (*out[1:], out[0])
+        if found.ndim not in (4, 5) or found.shape[-3:] != shape:
+            sizes = ", ".join(map(str, shape))
             raise ShapeError(
-                f"images must have shape [B, {shape}] or [P, B, {shape}], "
+                f"images must have shape [B, {sizes}] or [P, B, {sizes}], "
                 f"found {list(found.shape)}."
             )
         x = as_type(found, self.dtype)
-        flat = x.reshape(-1, *self.input_shape)
-        y = np.empty((len(flat), *self.output_shape), self.dtype)
-        if self._kernel is None:
-            y[:] = self._by_reference(flat)
+        flat = x.reshape(-1, *shape)
+        y = np.empty((len(flat), *out), self.dtype)
+        if self._kernel is not None:
+            self._note(self._kernel(flat, y, channels_last, _PATHS.index(path)), len(flat))
+        elif channels_last:
+            y[:] = self._by_reference(flat.transpose(0, 3, 1, 2)).transpose(0, 2, 3, 1)
         else:
-            self._note(self._kernel(flat, y, _PATHS.index(path)), len(flat))
+            y[:] = self._by_reference(flat)
         return y.reshape(*found.shape[:-3], self.num_features)
 
     def _bind(self) -> Any:

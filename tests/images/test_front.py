@@ -112,6 +112,15 @@ def test_images_of_each_genome_are_independent() -> None:
         np.testing.assert_array_equal(y[p], front(x[p]))
 
 
+@pytest.mark.parametrize("backend", ["cpu", "reference"])
+def test_channels_may_come_last(backend: str) -> None:
+    front = ConvFront([Conv(3, 2, pool=2), Conv(40, 1)], (2, 6, 7), seed=3, backend=backend)
+    x = draw_images((5, 2, 6, 7), 0.5, False, 2, np.float32)
+    wanted = front(x).reshape(5, *front.output_shape).transpose(0, 2, 3, 1)
+    found = front(x.transpose(0, 2, 3, 1), channels_last=True)
+    np.testing.assert_array_equal(found, wanted.reshape(5, -1))
+
+
 def test_more_images_than_fit_into_memory_at_once_are_split() -> None:
     front = ConvFront([Conv(1, 1)], (1, 512, 512), seed=3)
     x = np.zeros((160, 1, 512, 512), np.float32)

@@ -23,7 +23,7 @@ class ImageFront {
   using Weights = Array<const T, 4>;
   using Images = Array<const T, 4>;
 
-  // sizes [layers, 9]: stride, padding, activation, pool, its size and stride; for each layer.
+  // sizes [layers, 6]: stride, padding, activation, pool, its size and stride; for each layer.
   ImageFront(int channels, int height, int width, Array<const int32_t, 2> sizes,
              const std::vector<Weights>& weights, const std::vector<In<T>>& biases, int threads,
              const std::string& simd)
@@ -31,14 +31,14 @@ class ImageFront {
         input_{channels, height, width},
         front_(read(sizes, weights, biases), find_isa(simd).kernels(T()).images) {}
 
-  nb::list operator()(Images images, Array<T, 4> features, int path) const {
+  nb::list operator()(Images images, Array<T, 4> features, bool channels_last, int path) const {
     const auto count = static_cast<int64_t>(images.shape(0));
-    check_shape("images", images, {count, input_[0], input_[1], input_[2]});
-    check_shape("features", features, {count, output_[0], output_[1], output_[2]});
+    check_maps("images", images, count, input_, channels_last);
+    check_maps("features", features, count, output_, channels_last);
     check_number("path", path, 0, 2);
     std::vector<LayerReport> reports;
     run_interruptibly([&] {
-      return front_.run(images.data(), count, features.data(), threads_,
+      return front_.run(images.data(), count, channels_last, features.data(), threads_,
                         static_cast<ConvPath>(path), python_signal, reports);
     });
     nb::list found;
@@ -52,6 +52,16 @@ class ImageFront {
   std::vector<int> output_shape() const { return output_; }
 
  private:
+  template <class Maps>
+  static void check_maps(const char* name, const Maps& maps, int64_t count,
+                         const std::vector<int>& shape, bool channels_last) {
+    if (channels_last) {
+      check_shape(name, maps, {count, shape[1], shape[2], shape[0]});
+    } else {
+      check_shape(name, maps, {count, shape[0], shape[1], shape[2]});
+    }
+  }
+
   std::vector<GivenLayer<T>> read(Array<const int32_t, 2> sizes,
                                   const std::vector<Weights>& weights,
                                   const std::vector<In<T>>& biases) {
@@ -118,7 +128,8 @@ void bind_front(nb::module_& m, const char* name) {
            "channels"_a, "height"_a, "width"_a, "sizes"_a.noconvert(), "weights"_a, "biases"_a,
            "threads"_a, "simd"_a)
       .def("__call__", &Class::operator(), "images"_a.noconvert(), "features"_a.noconvert(),
-           "path"_a, "Turns images [B, C, H, W] into features [B, O, H, W]; counts of each layer.")
+           "channels_last"_a, "path"_a,
+           "Turns images [B, C, H, W] into features [B, O, H, W]; counts of each layer.")
       .def_prop_ro("output_shape", &Class::output_shape, "[O, H, W] of an image's features.");
 }
 

@@ -16,6 +16,7 @@ EVONET_NAMESPACE_BEGIN
 
 // Windows of a tile: at most so many, so that sums of a block fit into the first cache.
 constexpr int kTilePixels = 96;
+constexpr int64_t kSecondCache = 600 << 10;  // bytes of weights that surely stay in it
 #if defined(__AVX512F__)
 constexpr int kSumRegisters = 24;  // of 32
 #else
@@ -51,15 +52,18 @@ void pack_row(const T* row, int width, int channels, T* value, int32_t* position
   start[width] = count;
 }
 
-// The sum of one window from its non-zeros.
+// Adds the non-zeros of a window's rows [first, last) to its sum.
 template <class T, int N>
-EVONET_FN void sum_sparse(const ConvLayer<T>& layer, const T* weights, const PackedMap<T>& map,
-                          int top, int left, T* out) {
+EVONET_FN void add_sparse(const ConvLayer<T>& layer, const T* weights, const PackedMap<T>& map,
+                          int top, int left, int first, int last, T* out) {
   using V = FullVector<T>;
   constexpr int kLane = kVectorLanes<T>, kBlock = N * kLane;
   const ConvShape& s = layer.shape;
   V sum[N] = {};
-  for (int ky = 0; ky < s.kernel_height; ++ky) {
+  if (first > 0) {
+    for (int n = 0; n < N; ++n) sum[n] = load<V>(out + n * kLane);
+  }
+  for (int ky = first; ky < last; ++ky) {
     const int64_t row = top + ky;
     const int32_t* const start = map.start + row * (s.width + 1) + left;
     const T* const value = map.value + row * s.row_length();
@@ -133,9 +137,17 @@ __attribute__((noinline)) void sum_windows(const ConvLayer<T>& layer, const T* w
     const float sparse = ConvCost::kTerm * float(found) + ConvCost::kWindow * float(count);
     if (path == ConvPath::kSparse || sparse < float(terms)) {
       counts.sparse_terms += found;
-      for (int y = tile.top; y < tile.bottom; ++y) {
-        for (int x = tile.left; x < tile.right; ++x, out += kBlock) {
-          sum_sparse<T, N>(layer, weights, map, y * s.stride, x * s.stride, out);
+      // Weights of as many rows of windows as fit into the second cache serve all windows of a
+      // tile before the next ones.
+      const int64_t row_bytes = int64_t{s.run_length()} * kBlock * int64_t{sizeof(T)};
+      const int rows = kSecondCache / row_bytes > 1 ? int(kSecondCache / row_bytes) : 1;
+      for (int first = 0; first < s.kernel_height; first += rows) {
+        const int last = first + rows < s.kernel_height ? first + rows : s.kernel_height;
+        T* to = out;
+        for (int y = tile.top; y < tile.bottom; ++y) {
+          for (int x = tile.left; x < tile.right; ++x, to += kBlock) {
+            add_sparse<T, N>(layer, weights, map, y * s.stride, x * s.stride, first, last, to);
+          }
         }
       }
       return;
@@ -228,7 +240,11 @@ void convolve_tile(const ConvLayer<T>& layer, int block, const PackedMap<T>& map
         from = pooled;
       }
       T* const to = out.data + y * out.row_step + x * out.step + int64_t{begin} * out.channel_step;
-      for (int c = 0; c < channels; ++c) to[c * out.channel_step] = from[c];
+      if (out.channel_step == 1) {
+        __builtin_memcpy(to, from, sizeof(T) * static_cast<size_t>(channels));
+      } else {
+        for (int c = 0; c < channels; ++c) to[c * out.channel_step] = from[c];
+      }
     }
   }
 }

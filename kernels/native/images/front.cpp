@@ -4,7 +4,7 @@
 #include "native/images/front.h"
 
 #include <algorithm>
-#include <mutex>
+#include <utility>
 
 namespace evonet {
 
@@ -77,7 +77,7 @@ int64_t Front<T>::image_size() const {
 }
 
 template <class T>
-bool Front<T>::load(const T* images, int64_t count, T* map, int threads,
+bool Front<T>::load(const T* images, int64_t count, bool channels_last, T* map, int threads,
                     const Interrupt::Poll& poll) const {
   const ConvShape& s = layers_.front().layer.shape;
   const int pad = layers_.front().padding;
@@ -86,11 +86,20 @@ bool Front<T>::load(const T* images, int64_t count, T* map, int threads,
       threads, count * height,
       [&](int, int64_t task, Interrupt&) {
         const int64_t image = task / height, y = task % height;
-        const T* const from = images + image * image_size() + y * width;
         T* const to = map + image * map_size(s) + ((y + pad) * s.width + pad) * s.channels;
-        for (int c = 0; c < s.channels; ++c) {
+        if (channels_last) {
+          std::copy_n(images + image * image_size() + y * width * s.channels, width * s.channels,
+                      to);
+          return;
+        }
+        const T* const from = images + image * image_size() + y * width;
+        // Some channels at a time, so that a line of the map is written while it is in a cache.
+        for (int begin = 0; begin < s.channels; begin += 16) {
+          const int end = std::min(begin + 16, s.channels);
           for (int64_t x = 0; x < width; ++x) {
-            to[x * s.channels + c] = from[c * height * width + x];
+            for (int c = begin; c < end; ++c) {
+              to[x * s.channels + c] = from[c * height * width + x];
+            }
           }
         }
       },
@@ -117,83 +126,142 @@ bool Front<T>::pack(const OwnedLayer& owned, int64_t count, const T* dense, T* v
 }
 
 template <class T>
-bool Front<T>::run(const T* images, int64_t num_images, T* features, int threads, ConvPath path,
-                   const Interrupt::Poll& poll, std::vector<LayerReport>& reports) const {
-  reports.assign(layers_.size(), {});
-  const int64_t most = std::min(num_images, images_at_once_);
-  std::vector<AlignedArray<T>> maps;
-  int64_t largest = 0, most_starts = 0, most_scratch = 0;
+Front<T>::Memory::Memory(const Front& front, int64_t num_images, int threads)
+    : num_images(num_images),
+      value(num_images * front.largest_map()),
+      position(num_images * front.largest_map()),
+      start(num_images * front.most_starts()) {
+  int64_t most_sums = 0;
+  for (const OwnedLayer& owned : front.layers_) {
+    const ConvShape& s = owned.layer.shape;
+    maps.emplace_back(num_images * map_size(s));
+    std::fill_n(maps.back().data(), num_images * map_size(s), T(0));  // padding stays so
+    const int64_t windows =
+        std::max<int64_t>(front.kernels_.max_scratch, int64_t{s.pool_size} * s.pool_size);
+    most_sums = std::max(most_sums, windows * owned.layer.block);
+  }
+  for (int i = 0; i < threads; ++i) scratch.emplace_back(most_sums);
+}
+
+template <class T>
+int64_t Front<T>::largest_map() const {
+  int64_t largest = 0;
+  for (const OwnedLayer& owned : layers_) {
+    largest = std::max(largest, map_size(owned.layer.shape));
+  }
+  return largest;
+}
+
+template <class T>
+int64_t Front<T>::most_starts() const {
+  int64_t most = 0;
   for (const OwnedLayer& owned : layers_) {
     const ConvShape& s = owned.layer.shape;
-    maps.emplace_back(most * map_size(s));
-    std::fill_n(maps.back().data(), most * map_size(s), T(0));  // padding stays so
-    largest = std::max(largest, map_size(s));
-    most_starts = std::max(most_starts, int64_t{s.height} * (s.width + 1));
-    most_scratch = std::max(most_scratch, kernels_.max_scratch * owned.layer.block);
-    const int64_t windows = int64_t{s.pool_size} * s.pool_size * owned.layer.block;
-    most_scratch = std::max(most_scratch, windows);
+    most = std::max(most, int64_t{s.height} * (s.width + 1));
   }
-  AlignedArray<T> value(most * largest);
-  AlignedArray<int32_t> position(most * largest), start(most * most_starts);
-  std::vector<AlignedArray<T>> scratch;
-  for (int i = 0; i < threads; ++i) scratch.emplace_back(most_scratch);
-  std::mutex adding;
+  return most;
+}
 
-  for (int64_t begin = 0; begin < num_images; begin += most) {
+template <class T>
+std::unique_ptr<typename Front<T>::Memory> Front<T>::take_memory(int64_t num_images,
+                                                                 int threads) const {
+  std::unique_ptr<Memory> memory;
+  {
+    const std::lock_guard<std::mutex> lock(keeping_);
+    memory = std::move(kept_);
+  }
+  const auto scratches = static_cast<size_t>(threads);
+  if (!memory || memory->num_images < num_images || memory->scratch.size() < scratches) {
+    memory = nullptr;  // before the new one, so that both are never there
+    memory = std::make_unique<Memory>(*this, num_images, threads);
+  }
+  return memory;
+}
+
+template <class T>
+bool Front<T>::run(const T* images, int64_t num_images, bool channels_last, T* features,
+                   int threads, ConvPath path, const Interrupt::Poll& poll,
+                   std::vector<LayerReport>& reports) const {
+  reports.assign(layers_.size(), {});
+  if (num_images == 0) return true;
+  const int64_t most = std::min(num_images, images_at_once_);
+  std::unique_ptr<Memory> memory = take_memory(most, threads);
+  const ConvShape& last = layers_.back().layer.shape;
+  const int64_t pixels = int64_t{last.out_height} * last.out_width;
+  bool done = true;
+  for (int64_t begin = 0; done && begin < num_images; begin += most) {
     const int64_t count = std::min(most, num_images - begin);
-    if (!load(images + begin * image_size(), count, maps[0].data(), threads, poll)) return false;
-    for (size_t l = 0; l < layers_.size(); ++l) {
-      const OwnedLayer& owned = layers_[l];
-      const ConvShape& s = owned.layer.shape;
-      const T* const dense = maps[l].data();
-      if (!pack(owned, count, dense, value.data(), position.data(), start.data(), threads, poll)) {
-        return false;
+    done = load(images + begin * image_size(), count, channels_last, memory->maps[0].data(),
+                threads, poll);
+    for (size_t l = 0; done && l < layers_.size(); ++l) {
+      Destination to;
+      if (l + 1 == layers_.size()) {
+        to.image_step = last.num_outputs * pixels;
+        to.first = {features + begin * to.image_step, last.out_width, 1, pixels};
+        if (channels_last) {
+          to.first = {to.first.data, int64_t{last.out_width} * last.num_outputs, last.num_outputs,
+                      1};
+        }
+      } else {
+        const ConvShape& next = layers_[l + 1].layer.shape;
+        const int pad = layers_[l + 1].padding;
+        to.image_step = map_size(next);
+        to.first = {memory->maps[l + 1].data() + (int64_t{pad} * next.width + pad) * next.channels,
+                    next.row_length(), next.channels, 1};
       }
-      const bool last = l + 1 == layers_.size();
-      const int64_t tiles_down = (s.out_height + owned.tile_rows - 1) / owned.tile_rows;
-      const bool done = parallel_for(
-          threads, owned.num_blocks * count * tiles_down,
-          [&](int worker, int64_t task, Interrupt& interrupt) {
-            if (interrupt.requested()) return;
-            const int block = static_cast<int>(task / (count * tiles_down));
-            const int64_t image = task / tiles_down % count;
-            const int top = static_cast<int>(task % tiles_down) * owned.tile_rows;
-            const int64_t at = image * map_size(s);
-            const PackedMap<T> map{dense + at, value.data() + at, position.data() + at,
-                                   start.data() + image * s.height * (s.width + 1)};
-            MapWriter<T> out;
-            const int64_t pixels = int64_t{s.out_height} * s.out_width;
-            if (last) {
-              out = {features + (begin + image) * s.num_outputs * pixels, s.out_width, 1, pixels};
-            } else {
-              const ConvShape& next = layers_[l + 1].layer.shape;
-              const int pad = layers_[l + 1].padding;
-              out = {maps[l + 1].data() + image * map_size(next) +
-                         (int64_t{pad} * next.width + pad) * next.channels,
-                     next.row_length(), next.channels, 1};
-            }
-            ConvCounts counts;
-            for (int left = 0; left < s.out_width; left += owned.tile_columns) {
-              const ConvTile tile{top, std::min(top + owned.tile_rows, s.out_height), left,
-                                  std::min(left + owned.tile_columns, s.out_width)};
-              kernels_.convolve(owned.layer, block, map, tile, path, scratch[worker].data(), out,
-                                counts);
-            }
-            const std::lock_guard<std::mutex> lock(adding);
-            ConvCounts& total = reports[l].counts;
-            total.sparse_terms += counts.sparse_terms;
-            total.dense_terms += counts.dense_terms;
-            total.all_terms += counts.all_terms;
-          },
-          poll);
-      if (!done) return false;
-      reports[l].inputs += count * map_size(s);
-      for (int64_t row = 0; row < count * s.height; ++row) {
-        reports[l].nonzeros += start.data()[row * (s.width + 1) + s.width];
-      }
+      done = run_layer(l, count, *memory, to, threads, path, poll, reports[l]);
     }
   }
-  return true;
+  const std::lock_guard<std::mutex> lock(keeping_);
+  kept_ = std::move(memory);
+  return done;
+}
+
+template <class T>
+bool Front<T>::run_layer(size_t l, int64_t count, Memory& memory, const Destination& to,
+                         int threads, ConvPath path, const Interrupt::Poll& poll,
+                         LayerReport& report) const {
+  const OwnedLayer& owned = layers_[l];
+  const ConvShape& s = owned.layer.shape;
+  const T* const dense = memory.maps[l].data();
+  const T* const value = memory.value.data();
+  const int32_t *const position = memory.position.data(), *const start = memory.start.data();
+  if (!pack(owned, count, dense, memory.value.data(), memory.position.data(), memory.start.data(),
+            threads, poll)) {
+    return false;
+  }
+  std::mutex adding;
+  const int64_t tiles_down = (s.out_height + owned.tile_rows - 1) / owned.tile_rows;
+  const bool done = parallel_for(
+      threads, owned.num_blocks * count * tiles_down,
+      [&](int worker, int64_t task, Interrupt& interrupt) {
+        if (interrupt.requested()) return;
+        const int block = static_cast<int>(task / (count * tiles_down));
+        const int64_t image = task / tiles_down % count;
+        const int top = static_cast<int>(task % tiles_down) * owned.tile_rows;
+        const int64_t at = image * map_size(s);
+        const PackedMap<T> map{dense + at, value + at, position + at,
+                               start + image * s.height * (s.width + 1)};
+        MapWriter<T> out = to.first;
+        out.data += image * to.image_step;
+        ConvCounts counts;
+        for (int left = 0; left < s.out_width; left += owned.tile_columns) {
+          const ConvTile tile{top, std::min(top + owned.tile_rows, s.out_height), left,
+                              std::min(left + owned.tile_columns, s.out_width)};
+          kernels_.convolve(owned.layer, block, map, tile, path, memory.scratch[worker].data(), out,
+                            counts);
+        }
+        const std::lock_guard<std::mutex> lock(adding);
+        report.counts.sparse_terms += counts.sparse_terms;
+        report.counts.dense_terms += counts.dense_terms;
+        report.counts.all_terms += counts.all_terms;
+      },
+      poll);
+  report.inputs += count * map_size(s);
+  for (int64_t row = 0; row < count * s.height; ++row) {
+    report.nonzeros += start[row * (s.width + 1) + s.width];
+  }
+  return done;
 }
 
 template class Front<float>;

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <mutex>
 #include <vector>
 
 #include "native/images/layer.h"
@@ -33,10 +35,10 @@ class Front {
 
   Front(const Front&) = delete;
 
-  // images [B, C, H, W] -> features [B, O, H, W] of the last layer. Returns false if it was
-  // interrupted.
-  bool run(const T* images, int64_t num_images, T* features, int threads, ConvPath path,
-           const Interrupt::Poll& poll, std::vector<LayerReport>& reports) const;
+  // images [B, C, H, W] -> features [B, O, H, W] of the last layer, or both with their channels
+  // last. Returns false if it was interrupted.
+  bool run(const T* images, int64_t num_images, bool channels_last, T* features, int threads,
+           ConvPath path, const Interrupt::Poll& poll, std::vector<LayerReport>& reports) const;
 
   // Images that it has in memory at once.
   int64_t images_at_once() const { return images_at_once_; }
@@ -48,16 +50,43 @@ class Front {
     AlignedArray<T> weights, bias;
   };
 
-  int64_t image_size() const;
+  // The maps of all layers, and the packed one of the layer that runs. Fresh pages cost as much
+  // as small layers, so the memory is kept from call to call.
+  struct Memory {
+    Memory(const Front& front, int64_t num_images, int threads);
 
-  // Images [count, C, H, W] to padded maps [count, H, W, C].
-  bool load(const T* images, int64_t count, T* map, int threads, const Interrupt::Poll& poll) const;
+    int64_t num_images;
+    std::vector<AlignedArray<T>> maps;
+    AlignedArray<T> value;
+    AlignedArray<int32_t> position, start;
+    std::vector<AlignedArray<T>> scratch;  // one per thread
+  };
+
+  // The memory that the last call left, if no other call has it and it is large enough.
+  std::unique_ptr<Memory> take_memory(int64_t num_images, int threads) const;
+
+  int64_t image_size() const;
+  int64_t largest_map() const;
+  int64_t most_starts() const;
+
+  // Images to padded maps [count, H, W, C].
+  bool load(const T* images, int64_t count, bool channels_last, T* map, int threads,
+            const Interrupt::Poll& poll) const;
+  // Where a layer writes: its first image, and how far it is from one image to the next.
+  struct Destination {
+    MapWriter<T> first;
+    int64_t image_step;
+  };
+  bool run_layer(size_t layer, int64_t count, Memory& memory, const Destination& to, int threads,
+                 ConvPath path, const Interrupt::Poll& poll, LayerReport& report) const;
   bool pack(const OwnedLayer& owned, int64_t count, const T* dense, T* value, int32_t* position,
             int32_t* start, int threads, const Interrupt::Poll& poll) const;
 
   const ImageKernels<T>& kernels_;
   std::vector<OwnedLayer> layers_;
   int64_t images_at_once_;
+  mutable std::mutex keeping_;
+  mutable std::unique_ptr<Memory> kept_;
 };
 
 }  // namespace evonet
