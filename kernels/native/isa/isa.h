@@ -60,6 +60,9 @@ struct ForwardKernels {
   // a sample block.
   void (*aggregate_by)(const Program<T>& program, const T* values, const int32_t* source,
                        const T* weight, int64_t count, int width, T* out);
+  // The derivative of a custom aggregation by the product of each link -> out [count, width].
+  void (*terms_by)(const Program<T>& program, const T* values, const int32_t* source,
+                   const T* weight, int64_t count, int width, T* out);
   int group_lanes;  // networks in a group
   // A group of networks on one sample: x [I], or [P, I] if it is not shared -> y [P, O]. values has
   // group_lanes numbers for every row.
