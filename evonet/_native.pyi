@@ -25,6 +25,7 @@ def compile_schedule(
     rank: NDArray[np.int32],
     wiring: int,
     num_states: int,
+    reuse_slots: bool,
     threads: int,
 ) -> tuple[dict[str, Any], int]: ...
 def plan_mating(
