@@ -45,12 +45,14 @@ class GenomeLinks {
   const GenomeLink* data() const { return links_.data.get(); }
 
  private:
-  // The number of the node with a key, or -1.
-  int32_t node_with(int64_t key) const {
-    const int32_t number = index_[key];
-    const bool is_there = static_cast<uint32_t>(number) < static_cast<uint32_t>(num_nodes_) &&
-                          p_.node_key[first_node_ + number] == key;
-    return is_there ? number : -1;
+  // Finds the number of the node with a key, or -1; a copy, so that loops keep it in registers.
+  auto node_finder() const {
+    return [index = &index_, keys = p_.node_key + first_node_, count = num_nodes_](int64_t key) {
+      const int32_t number = (*index)[key];
+      const bool is_there =
+          static_cast<uint32_t>(number) < static_cast<uint32_t>(count) && keys[number] == key;
+      return is_there ? number : -1;
+    };
   }
 
   bool count(bool& in_order, Interrupt& interrupt) {
@@ -61,6 +63,7 @@ class GenomeLinks {
     make_room(links_, num_conns_);
     link_start_.assign(num_nodes_ + 1, 0);
     int32_t* const number_of_target = target_.data.get();
+    const auto node_with = node_finder();
     const bool finished = in_pieces(interrupt, num_conns_, [&](int32_t begin, int32_t end) {
       for (int32_t i = begin; i < end; ++i) {
         const int32_t number = number_of_target[i] = node_with(target[i]);
@@ -98,6 +101,7 @@ class GenomeLinks {
     const auto num_inputs = static_cast<int32_t>(p_.num_inputs);
     GenomeLink* const links = links_.data.get();
     cursor_.assign(link_start_.begin(), link_start_.end());
+    const auto node_with = node_finder();
     const bool finished = in_pieces(interrupt, num_conns_, [&](int32_t begin, int32_t end) {
       for (int32_t r = begin; r < end; ++r) {
         const int32_t i = in_order ? r : by_rank[r];
