@@ -18,7 +18,6 @@ import numpy as np
 import numpy.typing as npt
 
 from evonet.functions.registry import ACTIVATION_IDS, AGGREGATION_IDS
-from evonet.schedule.lifetimes import reuse_slots
 
 if TYPE_CHECKING:
     from evonet.genes.population import Population
@@ -33,7 +32,7 @@ SPIKES: Final = 3
 
 
 def build(
-    population: Population, wiring: int = LEVELS, num_states: int = 0, reuse: bool = False
+    population: Population, wiring: int = LEVELS, num_states: int = 0
 ) -> tuple[dict[str, npt.NDArray[Any]], int]:
     """Compiles a population.
 
@@ -41,8 +40,6 @@ def build(
         population: P genomes.
         wiring: When links act.
         num_states: C, how many numbers each node remembers.
-        reuse: Whether values whose last reader is done give their slots to others; networks with
-            memory keep all values.
 
     Returns:
         The arrays of a Schedule by name, and the first genome with a cycle that its outputs
@@ -77,13 +74,7 @@ def build(
 
         functions = {key: functions_of(p, position[key], key in incoming, wiring) for key in levels}
         order = order_nodes(levels, incoming, functions)
-        if reuse and wiring == LEVELS:
-            read = {key: [int(p.source[c]) for c in incoming.get(key, ())] for key in order}
-            slot = reuse_slots(order, levels, read, range(p.num_outputs), p.num_inputs)
-            num_slots.append(max(slot.values(), default=p.num_inputs - 1) + 1)
-        else:
-            slot = {key: p.num_inputs + k for k, key in enumerate(order)}
-            num_slots.append(p.num_inputs + (1 + num_states) * len(order))
+        slot = {key: p.num_inputs + k for k, key in enumerate(order)}
         slot.update({-1 - i: i for i in range(p.num_inputs)})
         for key in order:
             genes.append(position[key])
@@ -100,6 +91,7 @@ def build(
             )
             edge_start.append(len(links))
         node_start.append(len(genes))
+        num_slots.append(p.num_inputs + (1 + num_states) * len(order))
         count = 0
         for _, level in groupby(order, key=levels.__getitem__):
             count += len(list(level))
