@@ -25,6 +25,7 @@ def compile_schedule(
     rank: NDArray[np.int32],
     wiring: int,
     num_states: int,
+    reuse_slots: bool,
     threads: int,
 ) -> tuple[dict[str, Any], int]: ...
 def plan_mating(
@@ -52,52 +53,6 @@ def pack_units64(
     schedule: Schedule, begin: int, end: int, threads: int
 ) -> dict[str, NDArray[Any]]: ...
 
-class Gradient32:
-    def __init__(self, schedule: Schedule, threads: int, simd: str, waits: bool) -> None: ...
-    def gradient(
-        self,
-        x: NDArray[Any],
-        targets: NDArray[Any],
-        loss: int,
-        backward: bool,
-        weight: NDArray[Any],
-        bias: NDArray[Any],
-        response: NDArray[Any],
-        losses: NDArray[Any],
-        d_weight: NDArray[Any],
-        d_bias: NDArray[Any],
-        d_response: NDArray[Any],
-        d_kept: NDArray[Any],
-        d_x: NDArray[Any],
-    ) -> None: ...
-    def learn(
-        self,
-        x: NDArray[Any],
-        targets: NDArray[Any],
-        order: NDArray[np.int64],
-        loss: int,
-        optimizer: int,
-        rule: NDArray[np.float64],
-        corrections: NDArray[np.float64],
-        weights: bool,
-        biases: bool,
-        responses: bool,
-        weight: NDArray[Any],
-        bias: NDArray[Any],
-        response: NDArray[Any],
-        first_weight: NDArray[Any],
-        first_bias: NDArray[Any],
-        first_response: NDArray[Any],
-        second_weight: NDArray[Any],
-        second_bias: NDArray[Any],
-        second_response: NDArray[Any],
-        active: NDArray[np.bool_],
-        steps: NDArray[np.int64],
-        losses: NDArray[Any],
-    ) -> None: ...
-
-class Gradient64(Gradient32): ...
-
 class Function:
     def __init__(
         self,
@@ -108,6 +63,7 @@ class Function:
     ) -> None: ...
     def activate(self, x: NDArray[Any], simd: str) -> NDArray[Any]: ...
     def aggregate(self, weights: NDArray[Any], values: NDArray[Any], simd: str) -> NDArray[Any]: ...
+    def terms(self, weights: NDArray[Any], values: NDArray[Any], simd: str) -> NDArray[Any]: ...
 
 def define(
     joins: bool,
@@ -116,6 +72,7 @@ def define(
     constants: NDArray[np.float64],
     bounds: NDArray[np.int32],
     result: int,
+    slope: bool = False,
 ) -> None: ...
 def pack_neat(
     genomes: list[Any], activations: dict[str, int], aggregations: dict[str, int]

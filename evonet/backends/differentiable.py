@@ -11,7 +11,7 @@ import numpy.typing as npt
 from evonet.backends import resolve_backend
 from evonet.backends.arrays import as_type, read_answers, read_numbers
 from evonet.errors import OptionError, ShapeError, check_option, check_threads
-from evonet.functions.registry import ACTIVATION_TABLE, AGGREGATION_TABLE, LOSS_IDS
+from evonet.functions.registry import LOSS_IDS
 from evonet.installation import load_native
 from evonet.schedule.build import OnCycle, build_schedule
 from evonet.schedule.cells import time_constant_slopes
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from evonet.backends.base import Backend
     from evonet.definitions.dynamics import Dynamics
     from evonet.genes.population import Population
-    from evonet.schedule.schedule import Schedule
 
 Array = npt.NDArray[Any]
 
@@ -67,7 +66,6 @@ class Differentiable:
             threads=threads,
             native=False if where.name == "reference" else None,
         )
-        _check_custom(self.schedule)
         self.bound = where.bind(self.schedule, threads)
         for name in ("cpu", "reference"):
             if not self.bound.has_gradients and (name != "cpu" or load_native() is not None):
@@ -133,20 +131,6 @@ class Differentiable:
             raise ShapeError(f"x has no steps: its shape is {list(samples.shape)}.")
         answers = read_answers(answers, samples.shape[-3], samples.shape[-2], s.num_outputs)
         return as_type(samples, s.dtype), as_type(answers, s.dtype)
-
-
-def _check_custom(schedule: Schedule) -> None:
-    """Raises if a live node has a custom function without a derivative."""
-    for table, ids in (
-        (ACTIVATION_TABLE, schedule.activation),
-        (AGGREGATION_TABLE, schedule.aggregation),
-    ):
-        for number in np.unique(ids):
-            function = table[int(number)]
-            if function.expression is not None:
-                raise OptionError(
-                    f"gradients: the custom {table.kind} {function.name!r} has no derivative."
-                )
 
 
 def check_slopes(loss: str, num_outputs: int) -> None:

@@ -143,5 +143,10 @@ def _analyse(champion: Champion, names: Mapping[int, str]) -> None:
     click.echo(f"work {work}, span {span}, parallelism {float(analysis.parallelism[0]):.2f}")
     depth = counted(int(analysis.depth[0]), "level")
     click.echo(f"{depth}, nodes on each: {widths}")
+    live, nodes = int(analysis.live_slots[0]), int(analysis.nodes[0])
+    click.echo(
+        f"{counted(nodes, 'node')}, {counted(live, 'slot')} for the values that are needed at "
+        "once, inputs included"
+    )
     click.echo(f"critical path: {path}")
     click.echo(f"at most this many steps (Brent's bound): {bounds} processors")

@@ -4,6 +4,7 @@ schedule   what kernels run instead of genomes
 build      compiles a population
 checks     finds what is wrong with a schedule that was made by hand
 reference  the readable builder: the oracle of the native one
+lifetimes  how long values are needed, and which slots keep them
 slots      what links read, whatever slots values are kept in
 cells      what nodes with memory start with
 analysis   how parallel a schedule can be

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evonet.errors import OptionError
+from evonet.schedule.lifetimes import count_live
 from evonet.schedule.slots import trace_slots
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ class Analysis:
         work: [P] steps in all, per sample.
         span: [P] steps on the critical path.
         depth: [P] levels.
+        live_slots: [P] values that the genome needs at once, at most: inputs, nodes and what nodes
+            remember. A schedule that reuses slots has so many of them.
         level_width: [L] nodes on each level, genome after genome.
         slack: [N] levels by which each node could be postponed without making
             the schedule deeper.
@@ -48,6 +51,7 @@ class Analysis:
     work: Ints
     span: Ints
     depth: Ints
+    live_slots: Ints
     level_width: Ints
     slack: Ints
     finish: Ints
@@ -57,6 +61,11 @@ class Analysis:
     def parallelism(self) -> Floats:
         """[P] work / span: the largest useful number of processors; 0 for no nodes."""
         return self.work / np.maximum(self.span, 1)
+
+    @property
+    def nodes(self) -> Ints:
+        """[P] live nodes."""
+        return np.diff(self.schedule.node_start)
 
     @property
     def max_width(self) -> Ints:
@@ -109,7 +118,8 @@ class Analysis:
         return (
             f"Analysis({len(self.work)} genomes; mean work {self.work.mean():.1f}, "
             f"span {self.span.mean():.1f}, parallelism {self.parallelism.mean():.2f}, "
-            f"depth {self.depth.mean():.1f}, widest level {self.max_width.max()})"
+            f"depth {self.depth.mean():.1f}, widest level {self.max_width.max()}, "
+            f"live slots {self.live_slots.mean():.1f} for {self.nodes.mean():.1f} nodes)"
         )
 
 
@@ -136,9 +146,11 @@ def analyze(schedule: Schedule) -> Analysis:
 
     # Links that wait for a node, sorted by the reader's level.
     target = np.repeat(np.arange(num_nodes), cost - 1)
-    waits_for = trace_slots(s).source - s.num_inputs + s.node_start[genome[target]]
+    read = trace_slots(s)
+    waits_for = read.source - s.num_inputs + s.node_start[genome[target]]
     waits_for[waits_for >= s.node_start[genome[target] + 1]] = -1
     waits_for[waits_for < s.node_start[genome[target]]] = -1
+    live = count_live(s, level, waits_for, read.output)
     target = target[waits_for >= 0]
     source = waits_for[waits_for >= 0]
     by_level = np.argsort(level[target], kind="stable")
@@ -156,4 +168,4 @@ def analyze(schedule: Schedule) -> Analysis:
 
     span = np.zeros(s.num_genomes, np.int64)
     np.maximum.at(span, genome, finish)
-    return Analysis(s, work, span, depth, width, latest - level, finish, waits_for)
+    return Analysis(s, work, span, depth, live, width, latest - level, finish, waits_for)

@@ -24,6 +24,7 @@ def build_schedule(
     *,
     on_cycle: OnCycle = "error",
     threads: int = 0,
+    reuse_slots: bool = True,
     native: bool | None = None,
 ) -> Schedule:
     """Orders every node of every genome by its longest path from an input.
@@ -37,6 +38,9 @@ def build_schedule(
             node on or behind a cycle: "error", or "zero" to leave those nodes
             at 0 as neat-python does.
         threads: Threads to use; 0 for all available.
+        reuse_slots: Whether a value's slot is free again after the last level that reads it.
+            Otherwise every node keeps a slot of its own, as gradients need it and as networks with
+            memory always do. Results never depend on it.
         native: True for the compiled builder, False for the readable one;
             None takes the compiled one where it exists. Both give equal arrays.
 
@@ -57,7 +61,7 @@ def build_schedule(
     extension = None if native is False else require_native() if native else load_native()
     wiring = _wiring(dynamics)
     if extension is None:
-        fields, cyclic = reference.build(population, wiring, dynamics.num_states)
+        fields, cyclic = reference.build(population, wiring, dynamics.num_states, reuse_slots)
     else:
         fields, cyclic = extension.compile_schedule(
             population.num_inputs,
@@ -76,6 +80,7 @@ def build_schedule(
             population.rank,
             wiring,
             dynamics.num_states,
+            reuse_slots,
             threads,
         )
     if cyclic >= 0 and on_cycle == "error":

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evonet.functions.registry import ACTIVATION_IDS, AGGREGATION_IDS
+from evonet.schedule.lifetimes import reuse_slots
 
 if TYPE_CHECKING:
     from evonet.genes.population import Population
@@ -32,7 +33,7 @@ SPIKES: Final = 3
 
 
 def build(
-    population: Population, wiring: int = LEVELS, num_states: int = 0
+    population: Population, wiring: int = LEVELS, num_states: int = 0, reuse: bool = False
 ) -> tuple[dict[str, npt.NDArray[Any]], int]:
     """Compiles a population.
 
@@ -40,6 +41,8 @@ def build(
         population: P genomes.
         wiring: When links act.
         num_states: C, how many numbers each node remembers.
+        reuse: Whether values whose last reader is done give their slots to others; networks with
+            memory keep all values.
 
     Returns:
         The arrays of a Schedule by name, and the first genome with a cycle that its outputs
@@ -74,7 +77,13 @@ def build(
 
         functions = {key: functions_of(p, position[key], key in incoming, wiring) for key in levels}
         order = order_nodes(levels, incoming, functions)
-        slot = {key: p.num_inputs + k for k, key in enumerate(order)}
+        if reuse and wiring == LEVELS:
+            read = {key: [int(p.source[c]) for c in incoming.get(key, ())] for key in order}
+            slot = reuse_slots(order, levels, read, range(p.num_outputs), p.num_inputs)
+            num_slots.append(max(slot.values(), default=p.num_inputs - 1) + 1)
+        else:
+            slot = {key: p.num_inputs + k for k, key in enumerate(order)}
+            num_slots.append(p.num_inputs + (1 + num_states) * len(order))
         slot.update({-1 - i: i for i in range(p.num_inputs)})
         for key in order:
             genes.append(position[key])
@@ -91,7 +100,6 @@ def build(
             )
             edge_start.append(len(links))
         node_start.append(len(genes))
-        num_slots.append(p.num_inputs + (1 + num_states) * len(order))
         count = 0
         for _, level in groupby(order, key=levels.__getitem__):
             count += len(list(level))

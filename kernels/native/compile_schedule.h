@@ -35,6 +35,12 @@ struct PopulationView {
 // currents, whatever functions the genes name.
 enum Wiring : int { kLevels, kNextStep, kSameStep, kSpikes };
 
+struct CompileOptions {
+  Wiring wiring;
+  int num_states;    // what a node remembers, as slots
+  bool reuse_slots;  // by lifetime; networks with memory keep all values whatever this says
+};
+
 template <class T>
 struct CompiledSchedule {
   Buffer<int64_t> node_start, node_key, num_slots, edge_start, level_start;
@@ -46,9 +52,9 @@ struct CompiledSchedule {
   int64_t bad_genome = -1;     // the first genome whose keys, ends or ranks make no sense, or -1
 };
 
-// num_states counts what a node remembers, as slots. Returns false if poll asked to stop.
+// Returns false if poll asked to stop.
 template <class T>
-bool compile_schedule(const PopulationView<T>& population, Wiring wiring, int num_states,
+bool compile_schedule(const PopulationView<T>& population, const CompileOptions& options,
                       int threads, const Interrupt::Poll& poll, CompiledSchedule<T>& out);
 
 }  // namespace evonet

@@ -246,6 +246,14 @@ void aggregate_program(const Program<T>& program, const T* values, const int32_t
   aggregate_by<T>(program, values, source, weight, count, width, out, never, nullptr);
 }
 
+// Its derivative.
+template <class T>
+void terms_of_program(const Program<T>& program, const T* values, const int32_t* source,
+                      const T* weight, int64_t count, int width, T* out) {
+  const auto never = [](void*) { return false; };
+  terms_by<T>(program, values, source, weight, count, width, out, never, nullptr);
+}
+
 // One aggregation alone, by the same code as above.
 template <class T>
 void aggregate_values(int id, const T* weights, const T* values, const int32_t* source,

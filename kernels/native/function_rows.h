@@ -27,6 +27,9 @@ template <class T>
 void aggregate_by(const Program<T>& program, const T* values, const int32_t* source,
                   const T* weight, int64_t count, int width, T* out, bool (*stop)(void*),
                   void* asked);
+template <class T>
+void terms_by(const Program<T>& program, const T* values, const int32_t* source, const T* weight,
+              int64_t count, int width, T* out, bool (*stop)(void*), void* asked);
 
 // See loss_rows.h.
 template <class T>

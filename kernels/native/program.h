@@ -44,7 +44,7 @@ enum Operation : uint16_t {
 
 constexpr int kNumRegisters = 40;
 constexpr int kFirstConstant = 256;
-constexpr int kMostPasses = 4;
+constexpr int kMostPasses = 6;  // of a derivative; expressions have up to 4
 
 // a, b and c are registers, or constants from kFirstConstant on.
 struct Instruction {
@@ -71,5 +71,12 @@ template <class T>
 const Program<T>* custom_activation(int id);
 template <class T>
 const Program<T>* custom_aggregation(int id);
+
+// Derivatives, by the ids of their functions; null where none was defined. An activation's is
+// an activation too: activate_by(). An aggregation's gives a number for each link: terms_by().
+template <class T>
+const Program<T>* custom_activation_slope(int id);
+template <class T>
+const Program<T>* custom_aggregation_slope(int id);
 
 }  // namespace evonet

@@ -186,7 +186,8 @@ EVONET_FN void join_rows(int op, T* total, const T* x, int num_links, int width,
 }
 
 // An aggregation of count > 0 links over rows of `width` samples, one or whole vectors V of them.
-template <class V, class T>
+// With kTerms, out has a row for every link, which its last pass writes.
+template <class V, bool kTerms, class T>
 __attribute__((noinline)) void aggregate_vectors(const Program<T>& program, const T* values,
                                                  const int32_t* source, const T* weight,
                                                  int64_t count, int width, T* out,
@@ -218,6 +219,13 @@ __attribute__((noinline)) void aggregate_vectors(const Program<T>& program, cons
         const Instruction& i = program.code[k];
         join_rows<V>(i.op, registers.row[i.to], registers.row[i.a], links, width, e == 0);
       }
+      if constexpr (kTerms) {
+        if (pass + 1 < program.num_passes) continue;
+        const T* const y = registers.row[program.result];
+        for (int n = 0; n < links * width; n += kCount) {
+          store(out + e * width + n, canonical(load<V>(y + n)));
+        }
+      }
     }
     // Steps before another pass find the results beside every link.
     for (int k = bounds[1]; k < bounds[2] && pass + 1 < program.num_passes; ++k) {
@@ -228,6 +236,7 @@ __attribute__((noinline)) void aggregate_vectors(const Program<T>& program, cons
     }
     begin = bounds[2];
   }
+  if constexpr (kTerms) return;
   run_instructions(program, begin, program.bounds[3 * program.num_passes], registers, width);
   const T* const y = registers.row[program.result];
   for (int n = 0; n < width; n += kCount) store(out + n, load<V>(y + n));
@@ -240,10 +249,22 @@ void aggregate_by(const Program<T>& program, const T* values, const int32_t* sou
                   const T* weight, int64_t count, int width, T* out, bool (*stop)(void*),
                   void* asked) {
   if (width == 1) {
-    aggregate_vectors<T>(program, values, source, weight, count, 1, out, stop, asked);
+    aggregate_vectors<T, false>(program, values, source, weight, count, 1, out, stop, asked);
   } else {
-    aggregate_vectors<FullVector<T>>(program, values, source, weight, count, width, out, stop,
-                                     asked);
+    aggregate_vectors<FullVector<T>, false>(program, values, source, weight, count, width, out,
+                                            stop, asked);
+  }
+}
+
+// The same for the derivative of an aggregation by the product of each link -> out [count, width].
+template <class T>
+void terms_by(const Program<T>& program, const T* values, const int32_t* source, const T* weight,
+              int64_t count, int width, T* out, bool (*stop)(void*), void* asked) {
+  if (width == 1) {
+    aggregate_vectors<T, true>(program, values, source, weight, count, 1, out, stop, asked);
+  } else {
+    aggregate_vectors<FullVector<T>, true>(program, values, source, weight, count, width, out, stop,
+                                           asked);
   }
 }
 

@@ -17,7 +17,7 @@ from evonet.definitions.controls import CONTROLS
 from evonet.definitions.dynamics import KINDS
 from evonet.definitions.reader import read_list
 from evonet.errors import EvonetError
-from evonet.functions.expressions import cuda_source, program, steps
+from evonet.functions.expressions import cuda_source, derivative, program, steps
 from evonet.functions.registry import ACTIVATIONS, AGGREGATIONS, LOSSES
 from evonet.genes.arrays import ARRAYS, CONNECTION_ARRAYS, NODE_ARRAYS
 from evonet.genes.rules import genome_rules
@@ -151,7 +151,7 @@ def test_operations_of_programs_are_those_of_the_kernels() -> None:
     assert {name: int(value) for name, value in constants.items()} == {
         "kNumRegisters": program.NUM_REGISTERS,
         "kFirstConstant": program.FIRST_CONSTANT,
-        "kMostPasses": steps.MOST_PASSES,
+        "kMostPasses": derivative.MOST_PASSES,
     }
 
 

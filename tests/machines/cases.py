@@ -62,7 +62,7 @@ def compiled(numbers: str) -> Iterator[Case]:
         schedule = build_schedule(population, dynamics)
         wiring = reference.SAME_STEP if cyclic else reference.LEVELS
         inputs = _population(population)
-        inputs |= _scalars(wiring=wiring, num_states=dynamics.num_states)
+        inputs |= _scalars(wiring=wiring, num_states=dynamics.num_states, reuse_slots=1)
         found = {name: array for name, array in schedule.arrays().items() if name != "cell"}
         yield Case(f"compile/{numbers}/{'cyclic' if cyclic else 'levels'}", inputs, _always(found))
 

@@ -147,8 +147,9 @@ void compile(const Case& c, const Isa&, const Sink& sink) {
        g.genes.bias, g.genes.response, g.genes.activation, g.genes.aggregation, g.conn_start,
        c.data<int64_t>("source"), c.data<int64_t>("target"), g.genes.weight, g.genes.enabled,
        c.data<int32_t>("rank")},
-      static_cast<Wiring>(c.integer("wiring")), static_cast<int>(c.integer("num_states")), kThreads,
-      never, out);
+      {static_cast<Wiring>(c.integer("wiring")), static_cast<int>(c.integer("num_states")),
+       c.integer("reuse_slots") != 0},
+      kThreads, never, out);
   sink("node_start", out.node_start);
   sink("node_key", out.node_key);
   sink("bias", out.bias);

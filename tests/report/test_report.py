@@ -466,7 +466,7 @@ def test_an_episode_is_the_one_that_the_backend_played(control: ControlTask, see
     assert np.float32(episode.total) == played.returns[0, 0]
     assert episode.ended or len(episode) == limit
     assert abs(episode.action).max() <= 1
-    schedule = evonet.build_schedule(population)
+    schedule = evonet.build_schedule(population, reuse_slots=False)
     values = evaluate_genome(schedule, 0, episode.values[:, : control.num_inputs])
     np.testing.assert_array_equal(episode.values, values.T)
     scene = make_scene(episode)

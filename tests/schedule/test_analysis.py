@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from evonet import OptionError, Population, Schedule
 from evonet.schedule import build_schedule
 from evonet.schedule.analysis import analyze
+from evonet.schedule.slots import trace_slots
 from tests.support import strategies
 from tests.support.random_networks import random_genes
 
@@ -56,13 +57,14 @@ def graph_of(schedule: Schedule, genome: int) -> Graph:
     s = schedule
     first, end = int(s.node_start[genome]), int(s.node_start[genome + 1])
     sources, cost = [], []
+    read = trace_slots(s)
     for k in range(first, end):
-        slots = s.source[s.edge_start[k] : s.edge_start[k + 1]].tolist()
-        cost.append(len(slots) + 1)
-        sources.append([slot - s.num_inputs for slot in slots if slot >= s.num_inputs])
+        links = read.source[s.edge_start[k] : s.edge_start[k + 1]].tolist()
+        cost.append(len(links) + 1)
+        sources.append([p - s.num_inputs for p in links if p >= s.num_inputs])
     ends = s.level_end[s.level_start[genome] : s.level_start[genome + 1]].tolist()
     level = [sum(k >= end for end in ends) for k in range(end - first)]
-    outputs = {int(slot) - s.num_inputs for slot in s.output_slot[genome] if slot >= 0}
+    outputs = {int(p) - s.num_inputs for p in read.output[genome] if p >= 0}
     return Graph(s.node_key[first:end].tolist(), cost, sources, level, outputs)
 
 
@@ -283,7 +285,8 @@ def test_no_genomes_give_empty_figures() -> None:
 def test_an_analysis_says_what_it_found() -> None:
     found = analysis_of(1, 2, ([0, 1], [(-1, 0, 1.0), (0, 1, 1.0)]), ([0, 1], []))
     assert repr(found) == (
-        "Analysis(2 genomes; mean work 3.0, span 2.5, parallelism 1.50, depth 1.5, widest level 2)"
+        "Analysis(2 genomes; mean work 3.0, span 2.5, parallelism 1.50, depth 1.5, widest level 2, "
+        "live slots 3.0 for 2.0 nodes)"
     )
 
 

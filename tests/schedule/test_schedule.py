@@ -19,6 +19,7 @@ from evonet import BackendError, CyclicGenomeError, OptionError, Population, Sch
 from evonet.functions.registry import ACTIVATIONS, AGGREGATIONS
 from evonet.installation import load_native
 from evonet.schedule import build_schedule
+from evonet.schedule.slots import trace_slots
 from tests.support import strategies
 from tests.support.neat_configs import forward_config, to_neat_genome
 from tests.support.random_networks import random_genes
@@ -40,13 +41,14 @@ def links_of(schedule: Schedule, genome: int) -> dict[int, list[tuple[int, float
     s = schedule
     first, end = int(s.node_start[genome]), int(s.node_start[genome + 1])
     keys = s.node_key[first:end].tolist()
-    slots = [*range(-1, -1 - s.num_inputs, -1), *keys]
+    position = [*range(-1, -1 - s.num_inputs, -1), *keys]
+    read = trace_slots(s).source
     found = {}
     for k, key in enumerate(keys):
         links = slice(int(s.edge_start[first + k]), int(s.edge_start[first + k + 1]))
-        sources, weights = s.source[links].tolist(), s.weight[links].tolist()
-        assert all(slot < s.num_inputs + k for slot in sources), "a node reads a later one"
-        found[key] = [(slots[i], w) for i, w in zip(sources, weights, strict=True)]
+        sources, weights = read[links].tolist(), s.weight[links].tolist()
+        assert all(p < s.num_inputs + k for p in sources), "a node reads a later one"
+        found[key] = [(position[i], w) for i, w in zip(sources, weights, strict=True)]
     return found
 
 
@@ -131,7 +133,7 @@ def assert_equal_to_neat(genome: Any, config: Any, schedule: Schedule, g: int) -
         assert ACTIVATIONS[schedule.activation[k]].name == gene.activation
         assert AGGREGATIONS[schedule.aggregation[k]].name == gene.aggregation
     keys = schedule.node_key[first:end].tolist()
-    assert schedule.output_slot[g].tolist() == [
+    assert trace_slots(schedule).output[g].tolist() == [
         len(inputs) + keys.index(key) if key in keys else -1 for key in outputs
     ]
 
@@ -461,7 +463,8 @@ def test_a_chain_of_20000_nodes_has_20000_levels() -> None:
     schedule = build_all_ways(packed(1, 1, np.append(chain[1:], -1), chain))
     assert schedule.num_levels.tolist() == [count]
     assert schedule.node_key.tolist() == chain[::-1].tolist()
-    assert schedule.source.tolist() == chain.tolist()
+    assert schedule.source.tolist() == [0, *(1 + chain[:-1] % 2).tolist()]
+    assert schedule.num_slots.tolist() == [3], "two values take turns"
 
 
 def test_a_node_may_read_10007_links_in_any_order() -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import heapq
 import random
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from evonet.backends.cuda.layout import pack_schedule
 from evonet.definitions.dynamics import Dynamics
 from evonet.installation import require_native
 from evonet.schedule import Schedule, build_schedule
+from evonet.schedule.lifetimes import reuse_slots
 from evonet.schedule.slots import trace_slots
 from tests.support.cuda_runs import SMALL, TINY, run_forward, run_rollout
 from tests.support.random_networks import random_genes, random_samples
@@ -62,28 +63,26 @@ def reuse(schedule: Schedule) -> Schedule:
     for g in range(s.num_genomes):
         first, count = int(s.node_start[g]), int(np.diff(s.node_start)[g])
         ends = s.level_end[s.level_start[g] : s.level_start[g + 1]]
-        level = np.searchsorted(ends, np.arange(count), side="right")
-        last = np.zeros(count, np.int64)
-        new = list(range(s.num_inputs + count))
-        for k in range(count):
-            for position in read.source[s.edge_start[first + k] : s.edge_start[first + k + 1]]:
-                if position >= s.num_inputs:
-                    last[position - s.num_inputs] = max(last[position - s.num_inputs], level[k])
-        last[[p - s.num_inputs for p in read.output[g] if p >= s.num_inputs]] = len(ends)
-        busy: list[tuple[int, int]] = []
-        free: list[int] = []
-        most = s.num_inputs
-        for k in range(count):
-            while busy and busy[0][0] < level[k]:
-                heapq.heappush(free, heapq.heappop(busy)[1])
-            new[s.num_inputs + k] = heapq.heappop(free) if free else most
-            most = max(most, new[s.num_inputs + k] + 1)
-            heapq.heappush(busy, (int(last[k]), new[s.num_inputs + k]))
+        nodes = range(s.num_inputs, s.num_inputs + count)
+        levels = np.searchsorted(ends, np.arange(count), side="right")
+        starts = s.edge_start[first : first + count + 1]
+        sources = {
+            p: read.source[begin:end].tolist()
+            for p, (begin, end) in zip(nodes, pairwise(starts), strict=True)
+        }
+        found = reuse_slots(
+            nodes,
+            dict(zip(nodes, levels.tolist(), strict=True)),
+            sources,
+            set(read.output[g].tolist()),
+            s.num_inputs,
+        )
+        new = np.array([*range(s.num_inputs), *(found[p] for p in nodes)], np.int32)
         slot[first : first + count] = new[s.num_inputs :]
-        links = slice(s.edge_start[first], s.edge_start[first + count])
-        source[links] = np.array(new, np.int32)[read.source[links]]
+        links = slice(starts[0], starts[-1])
+        source[links] = new[read.source[links]]
         output[g] = [-1 if p < 0 else new[p] for p in read.output[g]]
-        num_slots[g] = most
+        num_slots[g] = max(s.num_inputs, new.max(initial=-1) + 1)
     return dataclasses.replace(s, slot=slot, source=source, output_slot=output, num_slots=num_slots)
 
 
@@ -101,13 +100,19 @@ CASES = [
 
 
 @functools.cache
-def schedule(dynamics: Dynamics, dtype: Any = np.float32, count: int = 24) -> Schedule:
+def untidy(dtype: Any = np.float32, count: int = 24) -> Population:
     """Genomes with all functions, some with cycles."""
     rng = random.Random("slots")
     genes = [
         random_genes(rng, 3, 2, rng.randint(0, 16), cyclic=rng.random() < 0.3) for _ in range(count)
     ]
-    return build_schedule(Population.from_genes(3, 2, genes, dtype), dynamics, on_cycle="zero")
+    return Population.from_genes(3, 2, genes, dtype)
+
+
+@functools.cache
+def schedule(dynamics: Dynamics, dtype: Any = np.float32, count: int = 24) -> Schedule:
+    """Every node has a slot of its own."""
+    return build_schedule(untidy(dtype, count), dynamics, on_cycle="zero", reuse_slots=False)
 
 
 @functools.cache
@@ -124,7 +129,7 @@ def players(dynamics: Dynamics, dtype: Any = np.float32) -> Schedule:
         dtype=dtype,
         seed=2,
     )
-    return build_schedule(population, dynamics)
+    return build_schedule(population, dynamics, reuse_slots=False)
 
 
 def assert_same_bits(found: Any, expected: Any) -> None:
@@ -257,7 +262,7 @@ def test_positions_and_analysis_stay(dynamics: Dynamics, change: Change) -> None
 
 
 @pytest.mark.parametrize("dynamics", DYNAMICS.values(), ids=DYNAMICS)
-def test_the_builder_gives_every_node_a_slot_of_its_own_in_order(dynamics: Dynamics) -> None:
+def test_without_reuse_every_node_has_a_slot_of_its_own_in_order(dynamics: Dynamics) -> None:
     s = schedule(dynamics)
     counts = np.diff(s.node_start)
     position = np.arange(s.num_nodes) - np.repeat(s.node_start[:-1], counts)
@@ -267,6 +272,93 @@ def test_the_builder_gives_every_node_a_slot_of_its_own_in_order(dynamics: Dynam
     read = trace_slots(s)
     np.testing.assert_array_equal(read.source, s.source)
     np.testing.assert_array_equal(read.output, s.output_slot)
+
+
+@pytest.mark.parametrize("native", [True, False])
+@pytest.mark.parametrize("dynamics", DYNAMICS.values(), ids=DYNAMICS)
+def test_builders_reuse_slots_except_of_networks_with_memory(
+    dynamics: Dynamics, native: bool
+) -> None:
+    kept = schedule(dynamics)
+    found = build_schedule(untidy(), dynamics, on_cycle="zero", native=native)
+    assert found == (kept if dynamics.has_memory else reuse(kept))
+    np.testing.assert_array_equal(kept.analyze().live_slots, found.num_slots)
+
+
+def deep_genes(rng: random.Random) -> Any:
+    """A genome of up to 40 levels whose values live short and long."""
+    hidden = rng.randint(0, 40)
+    order = [*rng.sample(range(2, 2 + hidden), hidden), 0, 1]
+    sources = [-1, -2, -3, *order]
+    links = [
+        (source, key)
+        for k, key in enumerate(order)
+        for source in {
+            *rng.sample(sources[: k + 3], min(k + 3, rng.randint(0, 3))),
+            *sources[k + 2 : k + 3][: rng.random() < 0.7],
+        }
+    ]
+    return range(2 + hidden), [(a, b, rng.gauss(0, 1)) for a, b in links]
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_no_slot_is_taken_while_somebody_still_reads_it(seed: int) -> None:
+    rng = random.Random(seed)
+    population = Population.from_genes(3, 2, [deep_genes(rng) for _ in range(8)])
+    kept = build_schedule(population, reuse_slots=False)
+    found = build_schedule(population)
+    assert found == reuse(kept) == build_schedule(population, native=False)
+    np.testing.assert_array_equal(trace_slots(found).source, kept.source)
+    np.testing.assert_array_equal(trace_slots(found).output, kept.output_slot)
+    for g in range(8):
+        nodes = slice(found.node_start[g], found.node_start[g + 1])
+        ends = found.level_end[found.level_start[g] : found.level_start[g + 1]]
+        for level in np.split(found.slot[nodes], ends[:-1]):
+            assert len(set(level.tolist())) == len(level), "two nodes of a level share a slot"
+        # No assignment needs fewer: so many values are needed at once.
+        assert found.num_slots[g] == 3 + most_alive(kept, g)
+    np.testing.assert_array_equal(kept.analyze().live_slots, found.num_slots)
+    np.testing.assert_array_equal(found.analyze().live_slots, found.num_slots)
+
+
+def most_alive(kept: Schedule, genome: int) -> int:
+    """Counts, at every level, the nodes that were computed and are still needed."""
+    s = kept
+    first, end = s.node_start[genome], s.node_start[genome + 1]
+    ends = s.level_end[s.level_start[genome] : s.level_start[genome + 1]]
+    level = np.searchsorted(ends, np.arange(end - first), side="right")
+    most = 0
+    for now in range(len(ends)):
+        needed = {k for k in range(end - first) if level[k] == now}
+        for reader in range(end - first):
+            links = s.source[s.edge_start[first + reader] : s.edge_start[first + reader + 1]]
+            needed |= {
+                k - s.num_inputs
+                for k in links.tolist()
+                if level[reader] >= now and k >= s.num_inputs and level[k - s.num_inputs] <= now
+            }
+        outputs = s.output_slot[genome] - s.num_inputs
+        needed |= {k for k in outputs.tolist() if level[k] <= now}
+        most = max(most, len(needed))
+    return most
+
+
+def test_layers_take_turns_in_two_rows_of_slots_side_by_side() -> None:
+    layers = 6
+    genes = [(6 + 6 * d + i) for d in range(layers) for i in range(6)]
+    links = [(-1 - i, 6 + j, 0.5) for i in range(6) for j in range(6)]
+    links += [
+        (6 + 6 * (d - 1) + i, 6 + 6 * d + j, 0.5)
+        for d in range(1, layers)
+        for i in range(6)
+        for j in range(6)
+    ]
+    links += [(6 + 6 * (layers - 1) + i, i, 1.0) for i in range(6)]
+    s = build_schedule(Population.from_genes(6, 6, [([*range(6), *genes], links)]))
+    rows = s.slot.reshape(layers + 1, 6)
+    for d, row in enumerate(rows.tolist()):
+        assert row == list(range(6, 12) if d % 2 == 0 else range(12, 18))
+    assert s.num_slots.tolist() == [18]
 
 
 @pytest.mark.parametrize("num_genomes", [0, 3])

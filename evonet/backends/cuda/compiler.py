@@ -25,7 +25,7 @@ import numpy as np
 from evonet.backends.cuda.device import Compiled, Defines, compile_source, nvrtc_version
 from evonet.errors import CompileError
 from evonet.files.atomic import open_atomic
-from evonet.functions.expressions.cuda_source import write_header
+from evonet.functions.expressions.cuda_source import write_header, write_slopes
 from evonet.functions.expressions.steps import ExpressionSteps
 from evonet.functions.registry import ACTIVATION_TABLE, AGGREGATION_TABLE
 from evonet.installation import resource_folder
@@ -47,6 +47,7 @@ FLAGS: Final = (
 _INCLUDE: Final = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 
 FUNCTIONS_HEADER: Final = "nodes/custom_functions.h"
+SLOPES_HEADER: Final = "nodes/custom_slopes.h"
 FUNCTIONS_MACRO: Final = "CUSTOM_FUNCTIONS"
 _TABLES: Final = {"a": ACTIVATION_TABLE, "g": AGGREGATION_TABLE}
 _LOCK: Final = threading.Lock()
@@ -105,8 +106,8 @@ def kernel_sources(kernel: str, defines: Defines) -> dict[str, str]:
         if name in sources:
             continue
         try:
-            if name == FUNCTIONS_HEADER and FUNCTIONS_MACRO in defines:
-                sources[name] = _functions_header(str(defines[FUNCTIONS_MACRO]))
+            if name in (FUNCTIONS_HEADER, SLOPES_HEADER) and FUNCTIONS_MACRO in defines:
+                sources[name] = _functions_header(name, str(defines[FUNCTIONS_MACRO]))
             else:
                 sources[name] = (folder / name).read_text(encoding="utf-8")
         except OSError as error:
@@ -148,15 +149,17 @@ def functions_define(name: str) -> dict[str, str]:
     return {FUNCTIONS_MACRO: name} if name else {}
 
 
-def _functions_header(name: str) -> str:
-    """The text of `kernels/nodes/custom_functions.h` for a set of custom functions."""
+def _functions_header(header: str, name: str) -> str:
+    """The text of a header for a set of custom functions, or for their derivatives."""
     found: dict[str, dict[int, ExpressionSteps]] = {letter: {} for letter in _TABLES}
     for word in name.split("_"):
         expression = _TABLES[word[0]][int(word[1:])].expression
         if expression is None:
             raise AssertionError(f"{word} is built in")
-        found[word[0]][int(word[1:])] = expression.steps
-    return write_header(found["a"], found["g"])
+        chosen = expression.derivative if header == SLOPES_HEADER else expression
+        found[word[0]][int(word[1:])] = chosen.steps
+    write = write_slopes if header == SLOPES_HEADER else write_header
+    return write(found["a"], found["g"])
 
 
 # ---- the cache ----

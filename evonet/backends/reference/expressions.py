@@ -31,7 +31,7 @@ from evonet.numerics.elementary import (
 )
 
 if TYPE_CHECKING:
-    from evonet.functions.expressions.steps import ExpressionSteps
+    from evonet.functions.expressions.steps import ExpressionSteps, Pass
 
 _TANH: Final = tuple(
     map(
@@ -59,18 +59,44 @@ def aggregate_expression(steps: ExpressionSteps, products: FloatArray) -> FloatA
     shape = products.shape[1:]
     inputs = {"count": np.full(shape, len(products), products.dtype)}
     for each in steps.passes:
-        _take(steps, each.before, values, inputs)
-        for i, x in enumerate(products):
-            _take(steps, each.each, values, {**inputs, "x": x})
-            for position in each.reductions:
-                op, (arg,), _ = steps.steps[position]
-                value = np.broadcast_to(values[arg], shape)
-                if i > 0:
-                    values[position] = _JOIN[op](values[position], value)
-                else:
-                    values[position] = 0 + value if op == "sum_of" else value
+        _join(steps, each, values, inputs, products)
     _take(steps, steps.last, values, inputs)
     return np.broadcast_to(values[steps.result], shape)
+
+
+def differentiate_expression(steps: ExpressionSteps, products: FloatArray) -> FloatArray:
+    """Computes the derivative [n, B] of an aggregation by the product [n, B] of each link."""
+    values: dict[int, Any] = {}
+    inputs = {"count": np.full(products.shape[1:], len(products), products.dtype)}
+    *before, last = steps.passes
+    for each in before:
+        _join(steps, each, values, inputs, products)
+    _take(steps, last.before, values, inputs)
+    terms = np.empty_like(products)
+    for i, x in enumerate(products):
+        _take(steps, last.each, values, {**inputs, "x": x})
+        terms[i] = values[steps.result]
+    return canonical(terms)
+
+
+def _join(
+    steps: ExpressionSteps,
+    each: Pass,
+    values: dict[int, Any],
+    inputs: dict[str, FloatArray],
+    products: FloatArray,
+) -> None:
+    """Makes one pass over all links."""
+    _take(steps, each.before, values, inputs)
+    for i, x in enumerate(products):
+        _take(steps, each.each, values, {**inputs, "x": x})
+        for position in each.reductions:
+            op, (arg,), _ = steps.steps[position]
+            value = np.broadcast_to(values[arg], x.shape)
+            if i > 0:
+                values[position] = _JOIN[op](values[position], value)
+            else:
+                values[position] = 0 + value if op == "sum_of" else value
 
 
 def _take(

@@ -1,4 +1,4 @@
-"""Writes steps as the text of `kernels/nodes/custom_functions.h`, for NVRTC.
+"""Writes steps as the text of `kernels/nodes/custom_functions.h` and `custom_slopes.h`, for NVRTC.
 
 Everything in the text is made here: names of variables, operators, and numbers as hexadecimal
 literals. User input, names of functions included, does not appear in it.
@@ -59,6 +59,29 @@ EVONET_FN T join_by_custom(int id, int32 count, Numbers x) {{
 EVONET_NAMESPACE_END
 """
 
+_SLOPES: Final = """\
+// Written by evonet/functions/expressions/cuda_source.py.
+#pragma once
+
+#include "numerics/expression.h"
+
+EVONET_NAMESPACE_BEGIN
+{activations}{aggregations}
+template <class Visit>
+EVONET_FN void with_custom_slope(int id, Visit visit) {{
+  switch (id) {{{activation_cases}
+  }}
+}}
+
+template <class T, class Numbers, class Each>
+EVONET_FN void terms_by_custom(int id, int32 count, Numbers x, Each each) {{
+  switch (id) {{{aggregation_cases}
+  }}
+}}
+
+EVONET_NAMESPACE_END
+"""
+
 
 def write_header(
     activations: Mapping[int, ExpressionSteps], aggregations: Mapping[int, ExpressionSteps]
@@ -79,10 +102,27 @@ def write_header(
     )
 
 
-def _activation(number: int, steps: ExpressionSteps) -> str:
+def write_slopes(
+    activations: Mapping[int, ExpressionSteps], aggregations: Mapping[int, ExpressionSteps]
+) -> str:
+    """Writes the header for the derivatives of some functions, by id of the functions."""
+    return _SLOPES.format(
+        activations="".join(_activation(i, steps, "Slope") for i, steps in activations.items()),
+        aggregations="".join(_aggregation(i, steps) for i, steps in aggregations.items()),
+        activation_cases="".join(
+            f"\n    case {i}:\n      return visit(CustomSlope{i}());" for i in activations
+        ),
+        aggregation_cases="".join(
+            f"\n    case {i}:\n      return CustomTerms{i}::join<T>(count, x, each);"
+            for i in aggregations
+        ),
+    )
+
+
+def _activation(number: int, steps: ExpressionSteps, word: str = "Activation") -> str:
     body = _lines(steps, steps.last, {"x": "x"}, "    ")
     return f"""
-struct CustomActivation{number} {{
+struct Custom{word}{number} {{
   template <class T>
   static EVONET_METHOD T apply(T x) {{
 {body}    return canonical({_value(steps, steps.result)});
@@ -105,7 +145,17 @@ def _aggregation(number: int, steps: ExpressionSteps) -> str:
             if op != "sum_of":
                 joined = f"i == 0 ? {_value(steps, arg)} : {joined}"
             body += f"      v{position} = {joined};\n"
+        if steps.terms and each is steps.passes[-1]:
+            body += f"      each(i, canonical({_value(steps, steps.result)}));\n"
         body += "    }\n"
+    if steps.terms:
+        return f"""
+struct CustomTerms{number} {{
+  template <class T, class Numbers, class Each>
+  static EVONET_METHOD void join(int32 count, Numbers x, Each each) {{
+{body}  }}
+}};
+"""
     body += _lines(steps, steps.last, {"count": "T(count)"}, "    ")
     return f"""
 struct CustomAggregation{number} {{

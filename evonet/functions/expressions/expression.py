@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from evonet.errors import ExpressionError
+from evonet.functions.expressions.derivative import Derivative, derivative
 from evonet.functions.expressions.parse import MOST_CHARACTERS, parse
 from evonet.functions.expressions.program import Program, assemble
 from evonet.functions.expressions.steps import ExpressionSteps, lower
@@ -31,6 +32,11 @@ class Expression:
     def program(self) -> Program:
         """The steps for the compiled extension."""
         return assemble(self.steps)
+
+    @cached_property
+    def derivative(self) -> Derivative:
+        """The derivative by x, of an aggregation by the x of each link."""
+        return derivative(self.steps, self.kind)
 
 
 def make_expression(

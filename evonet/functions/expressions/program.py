@@ -50,7 +50,7 @@ class _Assembler:
         self._last_use = self._find_last_uses()
 
     def assemble(self) -> Program:
-        bounds = []
+        bounds, result = [], 0
         for number, each in enumerate(self._steps.passes):
             self._add(each.before, 3 * number)
             bounds.append(len(self._code))
@@ -62,13 +62,16 @@ class _Assembler:
                 self._in_register(self._place[self._steps.steps[position].args[0]])
                 for position in each.reductions
             ]
+            if self._steps.terms and each is self._steps.passes[-1]:
+                result = self._in_register(self._place[self._steps.result])
             bounds.append(len(self._code))
             for position, operand in zip(each.reductions, joined, strict=True):
                 self._emit(position, [operand])
             bounds.append(len(self._code))
             self._release(3 * number + 2)
         self._add(self._steps.last, 3 * len(self._steps.passes))
-        result = self._in_register(self._place[self._steps.result])
+        if not self._steps.terms or not self._steps.passes:
+            result = self._in_register(self._place[self._steps.result])
         bounds.append(len(self._code))
         return Program(
             np.array(self._code, np.uint16).reshape(-1, 5),

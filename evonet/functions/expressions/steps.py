@@ -60,6 +60,8 @@ class ExpressionSteps:
     # Steps after the last pass; all steps of an activation.
     last: list[int] = field(default_factory=list)
     result: int = 0  # position of the step whose value is the result
+    # Whether the result is a value for each link of the last pass, as derivatives have it.
+    terms: bool = False
 
 
 def lower(tree: ExpressionNode, kind: FunctionKind) -> ExpressionSteps:

@@ -75,6 +75,20 @@ class CustomFunction {
   // values [n, width] of all links, at least one.
   template <class T>
   nb::object aggregate(In<T> weights, Array<const T, 2> values, const std::string& simd) const {
+    return join<T>(weights, values, simd, false);
+  }
+
+  // The same, for the derivative of an aggregation: [n, width].
+  template <class T>
+  nb::object terms(In<T> weights, Array<const T, 2> values, const std::string& simd) const {
+    if (float32_.program.num_passes == 0) throw nb::value_error("not a derivative by links");
+    return join<T>(weights, values, simd, true);
+  }
+
+ private:
+  template <class T>
+  nb::object join(In<T> weights, Array<const T, 2> values, const std::string& simd,
+                  bool terms) const {
     const auto links = static_cast<int64_t>(weights.shape(0));
     const auto width = static_cast<int64_t>(values.shape(1));
     check_number("links", links, 1, kMostInt32);
@@ -91,14 +105,20 @@ class CustomFunction {
     }
     std::vector<int32_t> source(links);
     for (int64_t i = 0; i < links; ++i) source[i] = static_cast<int32_t>(i);
-    Buffer<T> out(padded);
-    find_isa(simd).kernels(T()).forward.aggregate_by(program(T()), rows.data(), source.data(),
-                                                     weights.data(), links,
-                                                     static_cast<int>(padded), out.data.get());
-    return to_numpy(out, {static_cast<size_t>(width)});
+    const auto& kernels = find_isa(simd).kernels(T()).forward;
+    const auto run = terms ? kernels.terms_by : kernels.aggregate_by;
+    const int64_t num_rows = terms ? links : 1;
+    std::vector<T> joined(num_rows * padded);
+    run(program(T()), rows.data(), source.data(), weights.data(), links, static_cast<int>(padded),
+        joined.data());
+    Buffer<T> out(num_rows * width);
+    for (int64_t i = 0; i < num_rows; ++i) {
+      std::copy_n(joined.data() + i * padded, width, out.data.get() + i * width);
+    }
+    if (!terms) return to_numpy(out, {static_cast<size_t>(width)});
+    return to_numpy(out, {static_cast<size_t>(links), static_cast<size_t>(width)});
   }
 
- private:
   static std::vector<Instruction> read(Code code, size_t constants, In<int32_t> bounds,
                                        int result) {
     check_shape("code", code, {kAnySize, 5});
@@ -147,14 +167,19 @@ class CustomFunction {
 // An id means one function for as long as the process lives, so nothing is ever freed and any
 // thread may read.
 std::atomic<const CustomFunction*> activations[kNumIds], aggregations[kNumIds];
+std::atomic<const CustomFunction*> activation_slopes[kNumIds], aggregation_slopes[kNumIds];
 
 void define(bool joins, int id, CustomFunction::Code code, In<double> constants, In<int32_t> bounds,
-            int result) {
+            int result, bool slope) {
   std::atomic<const CustomFunction*>* table = joins ? aggregations : activations;
+  if (slope) table = joins ? aggregation_slopes : activation_slopes;
   const int first = joins ? int{NUM_AGGREGATIONS} : int{NUM_ACTIVATIONS};
   if (id < first || id >= kNumIds) throw nb::index_error("not an id of a custom function");
   auto made = std::make_unique<const CustomFunction>(code, constants, bounds, result);
   if (!joins && made->joins_links()) throw nb::value_error("an aggregation is not an activation");
+  if (joins && slope && made->program(0.0f).num_passes == 0) {
+    throw nb::value_error("not a derivative by links");
+  }
   const CustomFunction* nothing = nullptr;
   if (table[id].compare_exchange_strong(nothing, made.get())) made.release();
 }
@@ -176,10 +201,22 @@ template <class T>
 const Program<T>* custom_aggregation(int id) {
   return find<T>(aggregations, id);
 }
+template <class T>
+const Program<T>* custom_activation_slope(int id) {
+  return find<T>(activation_slopes, id);
+}
+template <class T>
+const Program<T>* custom_aggregation_slope(int id) {
+  return find<T>(aggregation_slopes, id);
+}
 template const Program<float>* custom_activation<float>(int);
 template const Program<double>* custom_activation<double>(int);
 template const Program<float>* custom_aggregation<float>(int);
 template const Program<double>* custom_aggregation<double>(int);
+template const Program<float>* custom_activation_slope<float>(int);
+template const Program<double>* custom_activation_slope<double>(int);
+template const Program<float>* custom_aggregation_slope<float>(int);
+template const Program<double>* custom_aggregation_slope<double>(int);
 
 void bind_program(nb::module_& m) {
   nb::class_<CustomFunction>(m, "Function")
@@ -191,10 +228,15 @@ void bind_program(nb::module_& m) {
       .def("aggregate", &CustomFunction::aggregate<float>, "weights"_a.noconvert(),
            "values"_a.noconvert(), "simd"_a, "Joins links [n] with values [n, W] to [W].")
       .def("aggregate", &CustomFunction::aggregate<double>, "weights"_a.noconvert(),
-           "values"_a.noconvert(), "simd"_a);
+           "values"_a.noconvert(), "simd"_a)
+      .def("terms", &CustomFunction::terms<float>, "weights"_a.noconvert(), "values"_a.noconvert(),
+           "simd"_a, "The derivative of an aggregation by the product of each link, [n, W].")
+      .def("terms", &CustomFunction::terms<double>, "weights"_a.noconvert(), "values"_a.noconvert(),
+           "simd"_a);
   m.def("define", &define, "joins"_a, "id"_a, "code"_a.noconvert(), "constants"_a.noconvert(),
-        "bounds"_a.noconvert(), "result"_a,
-        "Gives an id to an aggregation, or else an activation, unless it has a function already.");
+        "bounds"_a.noconvert(), "result"_a, "slope"_a = false,
+        "Gives an id to an aggregation, or else an activation, or to the derivative of one, unless "
+        "it has one already.");
 }
 
 }  // namespace evonet

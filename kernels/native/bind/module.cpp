@@ -37,7 +37,7 @@ std::pair<nb::dict, int64_t> compile(int64_t num_inputs, int64_t num_outputs,
                                      In<uint8_t> aggregation, In<int64_t> conn_start,
                                      In<int64_t> source, In<int64_t> target, In<T> weight,
                                      In<bool> enabled, In<int32_t> rank, int wiring, int num_states,
-                                     int threads) {
+                                     bool reuse_slots, int threads) {
   const auto num_nodes = static_cast<int64_t>(node_key.shape(0)),
              num_conns = static_cast<int64_t>(source.shape(0));
   check_number("wiring", wiring, kLevels, kSpikes);
@@ -63,8 +63,8 @@ std::pair<nb::dict, int64_t> compile(int64_t num_inputs, int64_t num_outputs,
       source.data(), target.data(),   weight.data(),     enabled.data(),     rank.data()};
   CompiledSchedule<T> out;
   run_interruptibly([&] {
-    return compile_schedule(population, static_cast<Wiring>(wiring), num_states, threads,
-                            python_signal, out);
+    return compile_schedule(population, {static_cast<Wiring>(wiring), num_states, reuse_slots},
+                            threads, python_signal, out);
   });
   if (out.bad_genome >= 0) {
     raise_error("GenomeError", "genome " + std::to_string(out.bad_genome) +
@@ -408,7 +408,7 @@ void bind_functions(nb::module_& m, const std::string& suffix) {
         "response"_a.noconvert(), "activation"_a.noconvert(), "aggregation"_a.noconvert(),
         "conn_start"_a.noconvert(), "source"_a.noconvert(), "target"_a.noconvert(),
         "weight"_a.noconvert(), "enabled"_a.noconvert(), "rank"_a.noconvert(), "wiring"_a,
-        "num_states"_a, "threads"_a,
+        "num_states"_a, "reuse_slots"_a, "threads"_a,
         "The arrays of a Schedule by name, 'checked' for its check, and the first cyclic genome or "
         "-1.");
   m.def("activate", &activate<T>, "id"_a, "x"_a.noconvert(), "simd"_a,
@@ -436,7 +436,6 @@ NB_MODULE(_native, m) {
   bind_forward<float>(m, "32");
   bind_forward<double>(m, "64");
   bind_evolution(m);
-  bind_gradient(m);
   bind_images(m);
   bind_machine(m);
   bind_mating(m);

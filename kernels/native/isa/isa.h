@@ -4,7 +4,6 @@
 #include <cstdint>
 
 #include "native/evolution.h"
-#include "native/gradient_call.h"
 #include "native/images/layer.h"
 #include "native/lane_group_view.h"
 #include "native/program.h"
@@ -61,6 +60,9 @@ struct ForwardKernels {
   // a sample block.
   void (*aggregate_by)(const Program<T>& program, const T* values, const int32_t* source,
                        const T* weight, int64_t count, int width, T* out);
+  // The derivative of a custom aggregation by the product of each link -> out [count, width].
+  void (*terms_by)(const Program<T>& program, const T* values, const int32_t* source,
+                   const T* weight, int64_t count, int width, T* out);
   int group_lanes;  // networks in a group
   // A group of networks on one sample: x [I], or [P, I] if it is not shared -> y [P, O]. values has
   // group_lanes numbers for every row.
@@ -77,7 +79,6 @@ struct IsaKernels {
   const RolloutKernels<T>& rollout;
   const ControlList<T>& control;
   const ImageKernels<T>& images;
-  const GradientKernels<T>& gradient;
 };
 
 struct Isa {

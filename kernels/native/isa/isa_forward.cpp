@@ -12,9 +12,9 @@ template void act(const ScheduleView<double>&, Lanes<double>&, int64_t, int, int
 
 template <class T>
 constexpr ForwardKernels<T> kForward = {
-    kVectorLanes<T>,      kMaxWidth<T>,    &forward_genomes<T>,   &activate_values<T>,
-    &aggregate_values<T>, &activate_by<T>, &aggregate_program<T>, kGroupLanes<T>,
-    &run_lane_group<T>,   &loss_rows<T>};
+    kVectorLanes<T>,      kMaxWidth<T>,       &forward_genomes<T>,   &activate_values<T>,
+    &aggregate_values<T>, &activate_by<T>,    &aggregate_program<T>, &terms_of_program<T>,
+    kGroupLanes<T>,       &run_lane_group<T>, &loss_rows<T>};
 
 extern const ForwardKernels<float> forward_float32;
 extern const ForwardKernels<double> forward_float64;

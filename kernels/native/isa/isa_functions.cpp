@@ -12,6 +12,8 @@ EVONET_NAMESPACE_BEGIN
   template void activate_by(const Program<T>&, T*, int);                                          \
   template void aggregate_by(const Program<T>&, const T*, const int32_t*, const T*, int64_t, int, \
                              T*, bool (*)(void*), void*);                                         \
+  template void terms_by(const Program<T>&, const T*, const int32_t*, const T*, int64_t, int, T*, \
+                         bool (*)(void*), void*);                                                 \
   template void sum_numbers(const ScheduleView<T>&, NodeRun, T*);                                 \
   template void loss_rows(int, const T*, const T*, int64_t, int64_t, T*);
 EVONET_FUNCTIONS(float)

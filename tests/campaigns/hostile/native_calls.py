@@ -199,6 +199,7 @@ def _calls() -> dict[str, Callable[[random.Random], tuple[Callable[..., object],
             **fields,
             "wiring": rng.randrange(4),
             "num_states": rng.randrange(4),
+            "reuse_slots": rng.random() < 0.5,
             "threads": 1,
         }
 

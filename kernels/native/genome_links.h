@@ -1,0 +1,129 @@
+// genome_links.h: the enabled links of one genome, grouped by the node that reads them, with keys
+// turned into numbers. A genome's inputs are 0..I-1, its nodes follow, and what nodes remember
+// comes behind them, so that a link's source needs no case for inputs.
+#pragma once
+
+#include <vector>
+
+#include "native/compile_schedule.h"
+#include "native/in_pieces.h"
+#include "native/key_index.h"
+
+namespace evonet {
+
+struct GenomeLink {
+  int32_t source;  // number of an input, of a node, or of what a node remembers
+  int32_t conn;    // position among the genome's connections
+};
+
+template <class T>
+class GenomeLinks {
+ public:
+  explicit GenomeLinks(const PopulationView<T>& population) : p_(population) {}
+
+  // Reads genome g; false if it was interrupted, or if its genes make no sense.
+  bool group(int64_t g, Interrupt& interrupt) {
+    first_node_ = p_.node_start[g];
+    first_conn_ = p_.conn_start[g];
+    num_nodes_ = static_cast<int32_t>(p_.node_start[g + 1] - first_node_);
+    num_conns_ = static_cast<int32_t>(p_.conn_start[g + 1] - first_conn_);
+    makes_sense_ = index_.build(p_.node_key + first_node_, num_nodes_);
+    bool in_order = true;
+    return makes_sense_ && count(in_order, interrupt) && (in_order || order_by_rank(interrupt)) &&
+           write(in_order, interrupt);
+  }
+
+  bool makes_sense() const { return makes_sense_; }
+  int32_t num_nodes() const { return num_nodes_; }
+  int64_t first_node() const { return first_node_; }
+  int64_t first_conn() const { return first_conn_; }
+
+  // Links of a node, in the order in which it adds them up: positions [begin, end) in data().
+  int32_t begin(int32_t node) const { return link_start_[node]; }
+  int32_t end(int32_t node) const { return link_start_[node + 1]; }
+  GenomeLink* data() { return links_.data.get(); }
+  const GenomeLink* data() const { return links_.data.get(); }
+
+ private:
+  // Finds the number of the node with a key, or -1; a copy, so that loops keep it in registers.
+  auto node_finder() const {
+    return [index = &index_, keys = p_.node_key + first_node_, count = num_nodes_](int64_t key) {
+      const int32_t number = (*index)[key];
+      const bool is_there =
+          static_cast<uint32_t>(number) < static_cast<uint32_t>(count) && keys[number] == key;
+      return is_there ? number : -1;
+    };
+  }
+
+  bool count(bool& in_order, Interrupt& interrupt) {
+    const int64_t* const target = p_.target + first_conn_;
+    const bool* const enabled = p_.enabled + first_conn_;
+    const int32_t* const rank = p_.rank + first_conn_;
+    make_room(target_, num_conns_);
+    make_room(links_, num_conns_);
+    link_start_.assign(num_nodes_ + 1, 0);
+    int32_t* const number_of_target = target_.data.get();
+    const auto node_with = node_finder();
+    const bool finished = in_pieces(interrupt, num_conns_, [&](int32_t begin, int32_t end) {
+      for (int32_t i = begin; i < end; ++i) {
+        const int32_t number = number_of_target[i] = node_with(target[i]);
+        makes_sense_ &= number >= 0;
+        link_start_[number + 1] += enabled[i];
+        in_order &= rank[i] == i;
+      }
+    });
+    if (!finished || !makes_sense_) return false;
+    for (int32_t k = 0; k < num_nodes_; ++k) link_start_[k + 1] += link_start_[k];
+    return true;
+  }
+
+  // False if it was interrupted, or if ranks are not 0, 1, ... in some order.
+  bool order_by_rank(Interrupt& interrupt) {
+    const int32_t* const rank = p_.rank + first_conn_;
+    make_room(by_rank_, num_conns_);
+    int32_t* const by_rank = by_rank_.data.get();
+    std::fill(by_rank, by_rank + num_conns_, -1);
+    const bool finished = in_pieces(interrupt, num_conns_, [&](int32_t begin, int32_t end) {
+      for (int32_t i = begin; i < end; ++i) {
+        const bool fits = static_cast<uint32_t>(rank[i]) < static_cast<uint32_t>(num_conns_);
+        makes_sense_ &= fits && by_rank[rank[i]] < 0;
+        if (fits) by_rank[rank[i]] = i;
+      }
+    });
+    return finished && makes_sense_;
+  }
+
+  bool write(bool in_order, Interrupt& interrupt) {
+    const int64_t* const source = p_.source + first_conn_;
+    const bool* const enabled = p_.enabled + first_conn_;
+    const int32_t *const number_of_target = target_.data.get(), *const by_rank =
+                                                                    by_rank_.data.get();
+    const auto num_inputs = static_cast<int32_t>(p_.num_inputs);
+    GenomeLink* const links = links_.data.get();
+    cursor_.assign(link_start_.begin(), link_start_.end());
+    const auto node_with = node_finder();
+    const bool finished = in_pieces(interrupt, num_conns_, [&](int32_t begin, int32_t end) {
+      for (int32_t r = begin; r < end; ++r) {
+        const int32_t i = in_order ? r : by_rank[r];
+        if (!enabled[i]) continue;
+        const int64_t key = source[i];
+        const int32_t node = key < 0 ? -1 : node_with(key);
+        makes_sense_ &= key < 0 ? key >= -int64_t{num_inputs} : node >= 0;
+        const int32_t number = static_cast<int32_t>(key < 0 ? -1 - key : num_inputs + node);
+        links[cursor_[number_of_target[i]]++] = {number, i};
+      }
+    });
+    return finished && makes_sense_;
+  }
+
+  const PopulationView<T>& p_;
+  int64_t first_node_ = 0, first_conn_ = 0;
+  int32_t num_nodes_ = 0, num_conns_ = 0;
+  bool makes_sense_ = true;
+  KeyIndex index_;
+  Buffer<GenomeLink> links_;          // by target, in link order
+  Buffer<int32_t> target_, by_rank_;  // by connection
+  std::vector<int32_t> link_start_, cursor_;
+};
+
+}  // namespace evonet
