@@ -9,6 +9,7 @@ import click
 from evonet.cli.options import (
     FilePath,
     generations,
+    learn,
     on_bad_fitness,
     profile,
     quiet,
@@ -33,6 +34,7 @@ from evonet.cli.options import (
 @where_to_run
 @on_bad_fitness
 @set_options
+@learn
 @click.option("--episodes", type=int, help="Episodes per genome, for tasks that have them.")
 @click.option(
     "--data",
@@ -59,6 +61,7 @@ def command(
     workers: str | None,
     on_bad_fitness: str | None,
     assignments: tuple[str, ...],
+    learn: bool | None,
     episodes: int | None,
     data: Path | None,
     target: tuple[str, ...],
@@ -101,7 +104,7 @@ def command(
         },
         assignments,
     )
-    settings = find_settings(task_or_config, changes, config)
+    settings = find_settings(task_or_config, changes, config, learn)
     if settings.inferred and not quiet:
         click.echo(settings.inferred, err=True)
     home = next_folder(Path("runs"), settings.name) if out is None else RunFolder(out)

@@ -41,6 +41,11 @@ set_options = click.option(
     metavar="TABLE.KEY=VALUE",
     help="Change any setting, such as genome.weight_mutate_rate=0.05; may be repeated.",
 )
+learn = click.option(
+    "--learn/--no-learn",
+    default=None,
+    help="Let networks learn from examples by gradients before they are scored, or not.",
+)
 on_bad_fitness = click.option(
     "--on-bad-fitness",
     type=click.Choice(("error", "worst")),

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from evonet.cli.tables import TABLE_ENDINGS, describe_table, table_options
 from evonet.config import Config
 from evonet.config.config import TABLES
+from evonet.config.learning import USUAL_STEPS
 from evonet.errors import ConfigError, ConfigFault, RunFolderError
 from evonet.installation import resource_folder
 from evonet.runs import RunFolder
@@ -81,7 +82,10 @@ def _read_value(text: str) -> object:
 
 
 def find_settings(
-    what: str, changes: Mapping[str, object], config_path: Path | None = None
+    what: str,
+    changes: Mapping[str, object],
+    config_path: Path | None = None,
+    learn: bool | None = None,
 ) -> RunSettings:
     """Finds the config that was asked for, changes it, and makes its task.
 
@@ -89,7 +93,12 @@ def find_settings(
         what: A config file, a table, or the name of a task, with or without a config in configs/.
         changes: New values for settings, by their names.
         config_path: The config file, if `what` is a task.
+        learn: Whether networks learn, whatever the config says; None leaves it to the config.
+
+    Raises:
+        ConfigError: Something does not fit; names the option.
     """
+    changes, asked = _learning(changes, learn)
     path = Path(what)
     if what not in TASKS and path.is_dir() and RunFolder(path).config.is_file():
         raise RunFolderError(
@@ -99,7 +108,7 @@ def find_settings(
     found: dict[str, object] = {}
     inferred = ""
     if config_path is not None:
-        name, source, config = config_path.stem, str(config_path), Config.load(config_path)
+        name, source, config = config_path.stem, str(config_path), Config.load(config_path, asked)
         found = _find_task_entries(config, what, config_path)
     elif path.suffix.lower() in TABLE_ENDINGS:
         name, source = path.stem, "command line"
@@ -109,15 +118,19 @@ def find_settings(
         name, source = Path(str(changes["task.data"])).stem, "command line"
         config = _fresh(table_options(what), changes)
     elif path.suffix.lower() in ENDINGS or path.is_file():
-        name, source, config = path.stem, str(path), Config.load(path)
+        name, source, config = path.stem, str(path), Config.load(path, asked)
         found = _find_data(config, path.parent)
     elif what in TASKS and shipped.is_file():
-        name, source, config = what, shipped.name, Config.load(shipped)
+        name, source, config = what, shipped.name, Config.load(shipped, asked)
     else:
         find_task(what)
         name, source = what, "command line"
         config = _fresh({"name": what}, changes)
     config = change(config, {**found, **changes}, source)
+    # What is typed about learning starts it, and so does --learn.
+    typed = learn or any(key.startswith("learning.") for key in changes)
+    if typed and config.learning.steps == 0 and "learning.steps" not in changes:
+        config = change(config, {"learning.steps": USUAL_STEPS}, source)
     config = change(config, _find_files(config, path.parent if path.is_file() else Path()), source)
     try:
         task = task_from_config(config, source)
@@ -129,6 +142,27 @@ def find_settings(
         raise ConfigError(source, [_missing(error.filename, path.parent)]) from error
     scores_genomes = str(config.task.get("name")).startswith("neat:")
     return RunSettings(_as_name(name), source, config, task, scores_genomes, inferred)
+
+
+def _learning(
+    changes: Mapping[str, object], learn: bool | None
+) -> tuple[Mapping[str, object], dict[str, object]]:
+    """Applies --learn and --no-learn.
+
+    Returns:
+        All changes; and those that count as given when a file is read, since a task has other
+        defaults for networks that learn.
+    """
+    steps = changes.get("learning.steps")
+    if learn is None:
+        return changes, {} if steps is None else {"learning.steps": steps}
+    word = "--learn" if learn else "--no-learn"
+    if (learn and steps == 0) or (not learn and steps not in (None, 0)):
+        message = f"{word} contradicts learning.steps = {steps}."
+        raise ConfigError("command line", [ConfigFault("learning.steps", message)])
+    if learn:
+        return changes, {}
+    return {**changes, "learning.steps": 0}, {"learning.steps": 0}
 
 
 def _fresh(task: Mapping[str, object], changes: Mapping[str, object]) -> Config:

@@ -15,6 +15,7 @@ from evonet.config.file import find_format, read_text
 from evonet.config.functions import complete_functions, registered
 from evonet.config.genome import GenomeTable, InitialConnection
 from evonet.config.ini import draft_ini
+from evonet.config.learning import USUAL_STEPS, LearningTable
 from evonet.config.neat import NeatTable
 from evonet.config.network import NetworkTable
 from evonet.config.reproduction import ReproductionTable
@@ -63,6 +64,7 @@ class Config(Schema):
         speciation: How genomes are divided into species.
         stagnation: Which species die out.
         reproduction: How many children each species has, and who are the parents.
+        learning: How networks learn by gradients before they are scored.
         functions: Custom activations and aggregations as expressions, by kind and name; always
             includes those that genes name.
     """
@@ -78,6 +80,7 @@ class Config(Schema):
     reproduction: ReproductionTable = field(
         default=ReproductionTable(), metadata=use("all", "neat")
     )
+    learning: LearningTable = field(default=LearningTable(), metadata=use("changed"))
     functions: Mapping[str, Any] = field(default=FrozenTable(), metadata=use("changed"))
 
     joint: ClassVar[str] = "."
@@ -114,11 +117,17 @@ class Config(Schema):
         self.dynamics  # noqa: B018 - raises
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Config:
+    def load(
+        cls, path: str | os.PathLike[str], given: Mapping[str, object] | None = None
+    ) -> Config:
         """Reads a TOML file, or a neat-python INI file.
 
         The ending .toml means TOML; .ini, .cfg and no ending mean INI; the format of others is
         recognized by what is in the file.
+
+        Args:
+            path: The file.
+            given: Settings by name that count as if the file had them, and win over those it has.
 
         Raises:
             ConfigError: The file has faults; lists all of them.
@@ -126,11 +135,17 @@ class Config(Schema):
         """
         source = printable(os.fspath(path))
         text = read_text(path, source)
-        return cls.loads(text, find_format(path, text, (*TABLES, *RESERVED), source), source=source)
+        format = find_format(path, text, (*TABLES, *RESERVED), source)
+        return cls.loads(text, format, source=source, given=given)
 
     @classmethod
     def loads(
-        cls, text: str, format: Literal["toml", "ini"] = "toml", *, source: str = "config"
+        cls,
+        text: str,
+        format: Literal["toml", "ini"] = "toml",
+        *,
+        source: str = "config",
+        given: Mapping[str, object] | None = None,
     ) -> Config:
         """Reads the text of a file.
 
@@ -138,17 +153,22 @@ class Config(Schema):
             text: TOML, or what neat-python reads.
             format: The format of the text.
             source: The file's name in errors.
+            given: As for `load`.
 
         Raises:
             ConfigError: The text has faults; lists all of them.
         """
         if format == "ini":
-            return cls._build(draft_ini(text, settings(cls)), source)
+            draft = draft_ini(text, settings(cls))
+            draft.values |= given or {}
+            return cls._build(draft, source)
         tables, faults, lines = parse(text)
         if tables is None:
             raise ConfigError(source, faults)
         draft = Draft(faults=faults, unreadable={fault.key for fault in faults}, lines=lines)
-        return cls._build(draft_tables(tables, settings(cls), draft), source)
+        draft_tables(tables, settings(cls), draft)
+        draft.values |= given or {}
+        return cls._build(draft, source)
 
     @classmethod
     def from_dict(cls, tables: Mapping[str, object], *, source: str = "config") -> Config:
@@ -167,6 +187,9 @@ class Config(Schema):
         known = settings(cls)
         values = {name: known[name].default for name in known if name not in draft.unreadable}
         task = draft.task.get("name")
+        learns = any(name.startswith("learning.") for name in draft.values)
+        if learns and "learning.steps" in values:
+            values["learning.steps"] = USUAL_STEPS
         values |= task_defaults(task, draft.values, draft.unreadable, conflicts(cls))
         values |= draft.values
         with registered(draft):

@@ -16,7 +16,7 @@ from evonet.messages import did_you_mean, name, show
 MOST_HINTS: Final = 100
 # Tables that later versions will read.
 RESERVED: Final = (
-    *("learning", "hyperneat", "map_elites", "novelty", "multi_objective"),
+    *("hyperneat", "map_elites", "novelty", "multi_objective"),
     "islands",
 )
 

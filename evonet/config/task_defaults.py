@@ -54,6 +54,15 @@ ONE_OUTPUT: Final[Mapping[str, object]] = {
     "reproduction.elitism": 10,
 }
 
+# Tables whose networks learn. Gradients find the weights, so that few genomes are enough and
+# mutation is for structure; what is learned is inherited.
+LEARNED_TABLE: Final[Mapping[str, object]] = {}
+# What a task has besides or instead while its networks learn; learning.steps = 0 leaves it out.
+LEARNING_DEFAULTS: Final[dict[str, Mapping[str, object]]] = {
+    **dict.fromkeys(("classification", "iris", "wine", "breast_cancer", "digits"), LEARNED_TABLE),
+    **dict.fromkeys(("regression", "diabetes"), LEARNED_TABLE),
+}
+
 # The settings of each task by their names in a TOML file; `evonet.tasks.register` adds to it.
 TASK_DEFAULTS: Final[dict[str, Mapping[str, object]]] = {
     **dict.fromkeys(("classification", "iris", "wine", "breast_cancer", "digits"), TABLE),
@@ -84,6 +93,8 @@ def task_defaults(
     if isinstance(task, str):
         prefix, colon, _ = task.partition(":")
         found = TASK_DEFAULTS.get(task) or TASK_DEFAULTS.get(prefix + colon, {})
+        if given.get("learning.steps") != 0 and "learning.steps" not in unreadable:
+            found = {**found, **LEARNING_DEFAULTS.get(task, {})}
     own = {name: found[name] for name in found if name not in given and name not in unreadable}
     for conflict in conflicts:
         for name, partner in ((conflict.key, conflict.other), (conflict.other, conflict.key)):

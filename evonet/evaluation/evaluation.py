@@ -45,7 +45,10 @@ class Evaluation:
         objectives: [P, M] several things to improve at once.
         validation: [P] fitness on something that selects no parents. Where it is given, it decides
             whether the fittest genome of a generation is better than the best one so far.
-        population: [P] genomes whose genes learning has changed; None where none were.
+        population: [P] genomes whose genes learning has changed; None where none were. The best
+            genome so far is one of them, as they are what was scored.
+        inherits: Whether they also take the place of the genomes that are bred from.
+        curves: [P, ...] arrays by name: how each genome learned, as `Best.curves`.
         info: Anything else that a task reports, for callbacks.
         gathered: [P, ...] arrays by name, from which the task updates its state once all genomes
             are scored; see `Task.merge`.
@@ -60,6 +63,8 @@ class Evaluation:
     info: Mapping[str, object] = field(default_factory=dict)
     gathered: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
     task_state: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
+    inherits: bool = True
+    curves: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, found: object) -> Evaluation:
@@ -95,6 +100,8 @@ class Evaluation:
             self.info,
             self.gathered,
             self.task_state,
+            self.inherits,
+            self.curves,
         )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from evonet.evaluators.base import Evaluator
 from evonet.evaluators.distributed import Distributed
 from evonet.evaluators.here import Here
+from evonet.evaluators.lifetime import Lifetime
 from evonet.evaluators.opening import open_evaluator, read_workers
 
-__all__ = ["Distributed", "Evaluator", "Here", "open_evaluator", "read_workers"]
+__all__ = ["Distributed", "Evaluator", "Here", "Lifetime", "open_evaluator", "read_workers"]

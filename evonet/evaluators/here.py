@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
 from evonet.decoders import Decoder, Identity
 from evonet.definitions.dynamics import Dynamics
+from evonet.errors import OptionError
 from evonet.evaluation import Evaluation, Round
 from evonet.evaluators.jobs import WorkerRate
+from evonet.evaluators.lifetime import Curves, Lifetime
 from evonet.genes.population import Population
 from evonet.network import Network, compile_with
 from evonet.tasks.base import Task
@@ -33,6 +36,7 @@ class Here:
         backend: str = "auto",
         threads: int = 0,
         decoder: Decoder | None = None,
+        lifetime: Lifetime | None = None,
     ) -> None:
         """Takes a task.
 
@@ -42,7 +46,17 @@ class Here:
             backend: Where networks run.
             threads: Threads to use; 0 for all available.
             decoder: How genomes become phenotypes; None if they are their own.
+            lifetime: How genomes learn before they are scored; None if they do not.
+
+        Raises:
+            OptionError: Children cannot inherit what a decoded phenotype learns.
         """
+        if lifetime is not None and lifetime.inherits and decoder is not None:
+            raise OptionError(
+                'learning.inherit = "lamarckian" needs genomes that are their own phenotypes. '
+                'Use "baldwinian".'
+            )
+        self._lifetime = lifetime
         self.spent = {"compile": 0.0, "evaluate": 0.0}
         self.rates: tuple[WorkerRate, ...] = ()
         self.progress: tuple[int, int] | None = None
@@ -66,12 +80,38 @@ class Here:
         the genomes in the whole, which chance may depend on.
         """
         start = time.perf_counter()
-        network = self._compile(population, genome_index)
+        phenotypes, curves = self._learned(self._decoder.decode(population), seed)
+        learned = time.perf_counter()
+        network = self._compile(phenotypes, genome_index)
         compiled = time.perf_counter()
         evaluation = self._task.score(Round(population, ids, network, seed, generation))
-        self.spent["compile"] += compiled - start
-        self.spent["evaluate"] += time.perf_counter() - compiled
+        if self._lifetime is not None:
+            # Genomes that are decoded have no genes for what their phenotypes learned.
+            own = isinstance(self._decoder, Identity)
+            evaluation = replace(
+                evaluation,
+                population=phenotypes if own else None,
+                inherits=self._lifetime.inherits,
+                curves=curves,
+            )
+        self.spent["compile"] += compiled - learned
+        self.spent["evaluate"] += time.perf_counter() - compiled + learned - start
         return evaluation
+
+    def _learned(self, population: Population, seed: int) -> tuple[Population, Curves]:
+        """Lets genomes learn, if they do that."""
+        examples = None if self._lifetime is None else self._task.examples()
+        if self._lifetime is None or examples is None:
+            return population, {}
+        return self._lifetime.live(
+            population,
+            examples,
+            seed,
+            self._dynamics.has_memory,
+            dynamics=self._dynamics,
+            backend=self._backend,
+            threads=self._threads,
+        )
 
     def retest(
         self,
@@ -82,17 +122,17 @@ class Here:
         genome_index: npt.NDArray[np.int64] | None = None,
     ) -> npt.NDArray[np.float64]:
         """Plays more episodes with a few genomes; see `Evaluator` and `evaluate`."""
-        network = self._compile(genomes, genome_index)
+        network = self._compile(self._decoder.decode(genomes), genome_index)
         return self._task.returns(network, seed, first_episode, episodes)
 
     def close(self) -> None:
         """Does nothing: all that was used is the process's own."""
 
     def _compile(
-        self, population: Population, genome_index: npt.NDArray[np.int64] | None
+        self, phenotypes: Population, genome_index: npt.NDArray[np.int64] | None
     ) -> Network:
         return compile_with(
-            self._decoder.decode(population),
+            phenotypes,
             self._dynamics,
             backend=self._backend,
             threads=self._threads,

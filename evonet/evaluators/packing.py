@@ -23,6 +23,7 @@ Arrays = dict[str, npt.NDArray[Any]]
 
 GENES: Final = "genes."
 GATHERED: Final = "gathered."
+CURVES: Final = "curves."
 STATE: Final = "state."
 COLUMNS: Final = ("fitness", "measures", "objectives", "validation")
 
@@ -61,7 +62,8 @@ def pack_evaluation(evaluation: Evaluation) -> tuple[dict[str, Any], Arrays]:
     found = {name: getattr(evaluation, name) for name in COLUMNS}
     arrays = {name: array for name, array in found.items() if array is not None}
     arrays |= {f"{GATHERED}{name}": np.asarray(a) for name, a in evaluation.gathered.items()}
-    facts: dict[str, Any] = {"info": dict(evaluation.info)}
+    arrays |= {f"{CURVES}{name}": np.asarray(a) for name, a in evaluation.curves.items()}
+    facts: dict[str, Any] = {"info": dict(evaluation.info), "inherits": evaluation.inherits}
     if evaluation.population is not None:
         facts["population"], genes = pack_population(evaluation.population)
         arrays |= genes
@@ -70,16 +72,22 @@ def pack_evaluation(evaluation: Evaluation) -> tuple[dict[str, Any], Arrays]:
 
 def unpack_evaluation(facts: Mapping[str, Any], arrays: Mapping[str, Any]) -> Evaluation:
     """Undoes `pack_evaluation`."""
-    gathered = {
-        name.removeprefix(GATHERED): array
-        for name, array in arrays.items()
-        if name.startswith(GATHERED)
-    }
+    gathered, curves = (
+        {n.removeprefix(prefix): array for n, array in arrays.items() if n.startswith(prefix)}
+        for prefix in (GATHERED, CURVES)
+    )
     population = None
     if "population" in facts:
         population = unpack_population(facts["population"], arrays)
     columns: dict[str, Any] = {name: arrays.get(name) for name in COLUMNS}
-    return Evaluation(**columns, population=population, info=facts["info"], gathered=gathered)
+    return Evaluation(
+        **columns,
+        population=population,
+        info=facts["info"],
+        gathered=gathered,
+        inherits=facts["inherits"],
+        curves=curves,
+    )
 
 
 def join_evaluations(
@@ -109,15 +117,18 @@ def join_evaluations(
         failed = 0.0 if name in ("measures", "objectives") else np.nan
         found = [None if part is None else getattr(part, name) for _, part in parts]
         columns[name] = _join(name, found, [len(genomes) for genomes, _ in parts], failed)
-    gathered = {
-        name: _join(
-            name,
-            [None if part is None else part.gathered.get(name) for _, part in parts],
-            [len(genomes) for genomes, _ in parts],
-            0.0,
-        )
-        for name in example.gathered
-    }
+    gathered, curves = (
+        {
+            name: _join(
+                name,
+                [None if part is None else getattr(part, kind).get(name) for _, part in parts],
+                [len(genomes) for genomes, _ in parts],
+                failed,
+            )
+            for name in getattr(example, kind)
+        }
+        for kind, failed in (("gathered", 0.0), ("curves", np.nan))
+    )
     population = None
     if any(part.population is not None for part in scored):
         population = Population.concatenate(
@@ -130,6 +141,8 @@ def join_evaluations(
         info=_join_info(scored),
         gathered={name: array for name, array in gathered.items() if array is not None},
         task_state=task_state,
+        inherits=example.inherits,
+        curves={name: array for name, array in curves.items() if array is not None},
     )
 
 

@@ -31,7 +31,7 @@ from evonet.definitions.backends import BACKEND_NAMES
 from evonet.definitions.lock import Lock
 from evonet.errors import FitnessError, OptionError, check_option, check_seed, check_threads
 from evonet.evaluation import Evaluation, OnBadFitness, check_fitness
-from evonet.evolution.state import Best, State
+from evonet.evolution.state import Best, State, curves_of
 from evonet.files.saved_state import SavedState
 from evonet.genes.arrays import real_type
 from evonet.genes.first_generation import plan_first_generation
@@ -218,7 +218,8 @@ class Algorithm(ABC):
             raise FitnessError("this generation was told already; call ask() for the next one.")
         scores = Evaluation.of(evaluation).checked(len(state.population))
         fitness = check_fitness(scores.fitness, state.ids, self.sign, self.on_bad_fitness)
-        population = state.population if scores.population is None else scores.population
+        scored = state.population if scores.population is None else scores.population
+        population = scored if scores.inherits else state.population
         before, top = state.best, int(np.argmax(self.sign * fitness))
         validation = None if scores.validation is None else float(scores.validation[top])
         if validation is not None and not math.isfinite(validation):
@@ -228,12 +229,13 @@ class Algorithm(ABC):
             best = None if better else before
         if best is None:
             best = Best(
-                genome=population[[top]],
+                genome=scored[[top]],
                 fitness=float(fitness[top]),
                 generation=state.generation,
                 id=int(state.ids[top]),
                 validation=validation,
                 task_state=scores.task_state,
+                curves=curves_of(scores.curves, top),
             )
         told = replace(
             state, population=population, fitness=fitness, best=best, validation=validation

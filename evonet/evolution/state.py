@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -63,6 +63,8 @@ class Best:
         tested: Its test in fresh episodes; None for tasks without chance.
         task_state: What the task knew when the genome was scored, such as statistics of
             observations, by name.
+        curves: How it learned before it was scored: "steps" and the "loss" after so many of them,
+            and likewise "looks" and "validation"; empty for genomes that learned nothing.
     """
 
     genome: Population
@@ -72,6 +74,13 @@ class Best:
     validation: float | None = None
     tested: Retest | None = None
     task_state: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
+    curves: Mapping[str, Sequence[float]] = field(default_factory=dict)
+
+
+def curves_of(curves: Mapping[str, npt.NDArray[Any]], genome: int) -> dict[str, list[float]]:
+    """Picks how one genome learned from `Evaluation.curves`."""
+    rows = {name: np.asarray(array[genome], np.float64) for name, array in curves.items()}
+    return {name: row[np.isfinite(row)].tolist() for name, row in rows.items()}
 
 
 @dataclass(kw_only=True)

@@ -111,7 +111,13 @@ class Learner:
         self._held_out: list[Floats] = []
         self._best = Best(self._state)
 
-    def run(self, x: Any, targets: Any, progress: Progress | None = None) -> Learned:
+    def run(
+        self,
+        x: Any,
+        targets: Any,
+        progress: Progress | None = None,
+        validation: tuple[Any, Any] | None = None,
+    ) -> Learned:
         """Learns, from the genes of the population on.
 
         Args:
@@ -119,6 +125,7 @@ class Learner:
             targets: [B, O] the right answers; for networks with memory those of the last step, or
                 [T, B, O] those of every step.
             progress: Is called now and then with the steps done and all steps.
+            validation: More samples and answers, which are held out in place of a share of x.
 
         Raises:
             ShapeError: x or targets has another shape, or holds something but real numbers.
@@ -128,6 +135,11 @@ class Learner:
         samples, answers = self._compiled.read(x, targets, own=False)
         lesson, count = self.lesson, samples.shape[1]
         learned_from, held_out = split(lesson.seed, count, lesson.held_out)
+        if validation is not None:
+            more, more_answers = self._compiled.read(*validation, own=False)
+            learned_from, held_out = np.arange(count), count + np.arange(more.shape[1])
+            samples = np.concatenate([samples, more], axis=1)
+            answers = np.concatenate([answers, more_answers], axis=1)
         if len(learned_from) == 0:
             raise OptionError(f"held_out={lesson.held_out} leaves none of {count} samples.")
         self._start()

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from evonet.config import Config
 from evonet.errors import CheckpointError, OptionError, check_whole
 from evonet.evaluation import Evaluation, OnBadFitness
-from evonet.evaluators import Evaluator, open_evaluator, read_workers
+from evonet.evaluators import Evaluator, Lifetime, open_evaluator, read_workers
 from evonet.evolution import checkpoint
 from evonet.evolution.algorithm import Algorithm
 from evonet.evolution.algorithms import find_algorithm, reference_to
@@ -122,6 +122,7 @@ def evolve(
         "dynamics": evolution.config.dynamics,
         "backend": evolution.backend,
         "threads": evolution.threads,
+        "lifetime": Lifetime.of(evolution.config, task),
     }
     table = read_workers(workers, evolution.config.workers)
     with closing(open_evaluator(task, table, settings, evolution.on_bad_fitness)) as opened:

@@ -163,7 +163,11 @@ class Task:
         return None
 
     def examples(self) -> Examples | None:
-        """Returns the examples that networks can learn from, or None."""
+        """Returns the examples that networks can learn from by gradients, or None.
+
+        With a [learning] table, networks learn from them before `evaluate` scores them. What is
+        held out must not be among them; `Examples.validation` decides when to stop.
+        """
         return None
 
     @property

@@ -24,12 +24,17 @@ class Examples:
         y: [B, O] targets; for classes 1 at the right one and 0 elsewhere.
         classes: The names of the classes, one per output; empty for numbers.
         columns: Names of the inputs, then of the numbers to predict; empty if unknown.
+        loss: What networks that learn make smaller; see `Network.loss`.
+        validation: Examples that are never learned from, and decide when a network has learned
+            enough; or None.
     """
 
     x: npt.NDArray[np.float64]
     y: npt.NDArray[np.float64]
     classes: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
+    loss: str = "squared"
+    validation: Examples | None = None
 
     @property
     def input_names(self) -> tuple[str, ...]:

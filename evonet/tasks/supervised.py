@@ -170,8 +170,8 @@ class Supervised(Task):
         return y if self.encoding is None else self.encoding.in_units(y)
 
     def examples(self) -> Examples:
-        """Returns the examples that fitness is made of."""
-        return Examples(self.x, self.y)
+        """Returns the examples that fitness is made of, and that networks may learn from."""
+        return Examples(self.x, self.y, loss=self.loss, validation=self.validation)
 
     def __repr__(self) -> str:
         sizes = ", ".join(f"{len(part.x)} {name}" for name, part in self.parts().items())

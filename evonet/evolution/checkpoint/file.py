@@ -45,6 +45,7 @@ TASK: Final = "task."
 BEST_TASK: Final = "task.best."
 
 LARGEST_GENERATION: Final = 2**31
+MOST_POINTS: Final = 1000  # of a learning curve
 COUNTERS: Final = ("next_id", "next_node_key", "next_innovation")
 SETTINGS: Final = (
     *("num_inputs", "num_outputs", "activations", "aggregations", "functions"),
@@ -158,6 +159,8 @@ def pack(
             settings["best"]["validation"] = best.validation
         if best.tested is not None:
             settings["best"]["tested"] = asdict(best.tested)
+        if best.curves:
+            settings["best"]["curves"] = {name: list(row) for name, row in best.curves.items()}
     name = algorithm.title()
     if name != UNNAMED:
         settings["algorithm"] = name
@@ -295,8 +298,9 @@ def _best(saved: SavedState, genome: Population, generation: int, next_id: int) 
     if found is None:
         return None
     names = {"fitness", "generation", "id"}
-    known = isinstance(found, dict) and names <= set(found) <= names | {"validation", "tested"}
-    wanted = "a table of fitness, generation and id, and maybe validation and tested"
+    more = {"validation", "tested", "curves"}
+    known = isinstance(found, dict) and names <= set(found) <= names | more
+    wanted = "a table of fitness, generation and id, and maybe validation, tested and curves"
     saved.expect("best", known, wanted)
     validation = found.get("validation")
     return Best(
@@ -307,7 +311,19 @@ def _best(saved: SavedState, genome: Population, generation: int, next_id: int) 
         validation=None if validation is None else check_real("best.validation", validation),
         tested=_tested(found["tested"], found["fitness"]) if "tested" in found else None,
         task_state=_kept(saved.arrays, BEST_TASK),
+        curves=_curves(found.get("curves", {})),
     )
+
+
+def _curves(found: Any) -> dict[str, list[float]]:
+    known = isinstance(found, dict) and all(
+        isinstance(row, list) and len(row) <= MOST_POINTS for row in found.values()
+    )
+    check(known, f"best.curves is {show(found)}. Expected a table of lists of numbers.")
+    return {
+        name: [check_real(f"best.curves.{show(name)}", value) for value in row]
+        for name, row in found.items()
+    }
 
 
 def _tested(found: Any, fitness: float) -> Retest:
