@@ -21,6 +21,12 @@ class PinNames(NamedTuple):
 _CART = ("cart", "cart speed")
 _POLES = ("long pole", "long pole speed", "short pole", "short pole speed")
 _CAR = ("position", "speed")
+_SCREEN = tuple(
+    f"{channel} {row},{column}"
+    for channel in ("ball", "bat")
+    for row in range(8)
+    for column in range(8)
+)
 
 PINS: Final[Mapping[str, PinNames]] = {
     "cartpole": PinNames((*_CART, "pole", "pole speed"), ("push left", "push right")),
@@ -37,6 +43,8 @@ PINS: Final[Mapping[str, PinNames]] = {
     "double_pole_no_velocities": PinNames(("cart", "long pole", "short pole"), ("push",)),
     "copy": PinNames(("bit", "answer now"), ("answer",)),
     "t_maze": PinNames(("sign", "junction"), ("left", "ahead", "right")),
+    "catch": PinNames(_SCREEN, ("left", "stay", "right")),
+    "pong": PinNames(_SCREEN, ("up", "stay", "down")),
 }
 
 

@@ -213,6 +213,41 @@ def _t_maze(episode: Episode) -> Scene:
     return Scene(backdrop, [Sprite('<circle class="body" r="11"/>', _places(x, y))], 4.0)
 
 
+# ---- screens ----
+
+PIXEL: Final = 26.0
+
+
+def _screen(row: Floats, column: Floats, bats: list[tuple[str, Floats]]) -> Scene:
+    """Eight by eight pixels, a ball, and bats with their places."""
+    side = 8 * PIXEL
+    left, top = CENTRE - side / 2, 8.0
+    backdrop = f'<rect class="orbit" x="{left:g}" y="{top:g}" width="{side:g}" height="{side:g}"/>'
+    size = f'width="{PIXEL:g}" height="{PIXEL:g}"'
+    sprites = [Sprite(shape, places + np.array([left, top, 0.0, 0.0])) for shape, places in bats]
+    ball = Sprite(
+        f'<rect class="bob" {size} rx="6"/>', _places(left + PIXEL * column, top + PIXEL * row)
+    )
+    return Scene(backdrop, [*sprites, ball], 5.0)
+
+
+def _catch(episode: Episode) -> Scene:
+    row, column, bat = episode.states[:, 0], episode.states[:, 1], episode.states[:, 3]
+    shape = f'<rect class="body" x="{-PIXEL:g}" width="{3 * PIXEL:g}" height="{PIXEL:g}" rx="4"/>'
+    return _screen(row, column, [(shape, _places(PIXEL * bat, 7 * PIXEL))])
+
+
+def _pong(episode: Episode) -> Scene:
+    states = episode.states
+    shape = f'<rect class="body" y="{-PIXEL:g}" width="{PIXEL:g}" height="{3 * PIXEL:g}" rx="4"/>'
+    other = shape.replace('"body"', '"bit"')
+    bats = [
+        (shape, _places(7 * PIXEL, PIXEL * states[:, 4])),
+        (other, _places(0.0, PIXEL * states[:, 5])),
+    ]
+    return _screen(states[:, 1], states[:, 0], bats)
+
+
 _SCENES: Final[dict[str, Callable[[Episode], Scene]]] = {
     "mountain_car": _mountain_car,
     "mountain_car_continuous": _mountain_car,
@@ -220,4 +255,6 @@ _SCENES: Final[dict[str, Callable[[Episode], Scene]]] = {
     "acrobot": _acrobot,
     "copy": _copy,
     "t_maze": _t_maze,
+    "catch": _catch,
+    "pong": _pong,
 }

@@ -17,8 +17,8 @@ struct Acrobot {
     for (int i = 0; i < 4; ++i) state[i] = between(T(-0.1), T(0.1), drawn.word[i]);
   }
 
-  template <class T>
-  EVONET_METHOD static void observe(const T* state, T* input) {
+  template <class T, class Inputs>
+  EVONET_METHOD static void observe(const T* state, Inputs&& input) {
     input[0] = cosine(state[0]);
     input[1] = sine(state[0]);
     input[2] = cosine(state[1]);

@@ -16,8 +16,8 @@ struct CartPole {
     for (int i = 0; i < 4; ++i) state[i] = between(T(-0.05), T(0.05), drawn.word[i]);
   }
 
-  template <class T>
-  EVONET_METHOD static void observe(const T* state, T* input) {
+  template <class T, class Inputs>
+  EVONET_METHOD static void observe(const T* state, Inputs&& input) {
     for (int i = 0; i < 4; ++i) input[i] = state[i];
   }
 

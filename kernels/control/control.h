@@ -1,7 +1,7 @@
 // control.h: what control tasks share. A task is a type with its sizes and three functions: reset
-// makes the first state of an episode from one draw, observe turns a state into a network's
-// inputs, step lets outputs act on a state. T is a number, or a vector that holds as many episodes
-// as it has lanes; only + - * / and elementary.h are used, so every chip rounds alike.
+// makes the first state of an episode from one draw, observe writes a network's inputs, wherever
+// they lie, step lets outputs act on a state. T is a number, or a vector that holds as many
+// episodes as it has lanes; only + - * / and elementary.h are used, so every chip rounds alike.
 #pragma once
 
 #include "numerics/elementary.h"

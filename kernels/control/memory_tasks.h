@@ -22,8 +22,8 @@ struct Copy {
     }
   }
 
-  template <class T>
-  EVONET_METHOD static void observe(const T* state, T* input) {
+  template <class T, class Inputs>
+  EVONET_METHOD static void observe(const T* state, Inputs&& input) {
     using L = Lane<T>;
     auto speaks = state[0] >= all<T>(L(kBits));
     input[0] = speaks ? T{} : bit(state, state[0]);
@@ -70,8 +70,8 @@ struct TMaze {
     }
   }
 
-  template <class T>
-  EVONET_METHOD static void observe(const T* state, T* input) {
+  template <class T, class Inputs>
+  EVONET_METHOD static void observe(const T* state, Inputs&& input) {
     using L = Lane<T>;
     input[0] = state[0] <= T{} ? state[1] : T{};
     input[1] = state[0] >= state[2] ? all<T>(L(1)) : T{};

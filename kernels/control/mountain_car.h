@@ -31,8 +31,8 @@ struct MountainCar {
     state[1] = T(0);
   }
 
-  template <class T>
-  EVONET_METHOD static void observe(const T* state, T* input) {
+  template <class T, class Inputs>
+  EVONET_METHOD static void observe(const T* state, Inputs&& input) {
     for (int i = 0; i < 2; ++i) input[i] = state[i];
   }
 
@@ -55,8 +55,8 @@ struct MountainCarContinuous {
     MountainCar::reset(drawn, state);
   }
 
-  template <class T>
-  EVONET_METHOD static void observe(const T* state, T* input) {
+  template <class T, class Inputs>
+  EVONET_METHOD static void observe(const T* state, Inputs&& input) {
     MountainCar::observe(state, input);
   }
 

@@ -18,8 +18,8 @@ struct Pendulum {
     state[1] = between(T(-1), T(1), drawn.word[1]);
   }
 
-  template <class T>
-  EVONET_METHOD static void observe(const T* state, T* input) {
+  template <class T, class Inputs>
+  EVONET_METHOD static void observe(const T* state, Inputs&& input) {
     input[0] = cosine(state[0]);
     input[1] = sine(state[0]);
     input[2] = state[1];

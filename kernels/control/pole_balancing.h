@@ -20,8 +20,8 @@ struct PoleBalancing {
   }
 
   // Scaled to about -1 to 1.
-  template <class T>
-  EVONET_METHOD static void observe(const T* state, T* input) {
+  template <class T, class Inputs>
+  EVONET_METHOD static void observe(const T* state, Inputs&& input) {
     using L = Lane<T>;
     constexpr int stride = kSpeeds ? 2 : 1;
     for (int i = 0; i < kStateSize / 2; ++i) {

@@ -17,13 +17,20 @@
 
 using namespace evonet;
 
-namespace controls {
-#define EVONET_CONTROL(name, Type, ...) using name = Type;
+// A task may have the name of a keyword.
+#define EVONET_CONTROL(name, Type, ...) using play_##name = Type;
 #include "control/controls.def"
-}  // namespace controls
+#define EVONET_PLAY(name) play_##name
+#define EVONET_PLAY_NAMED(name) EVONET_PLAY(name)
 
-using Task = controls::CONTROL;
+using Task = EVONET_PLAY_NAMED(CONTROL);
 using Values = Column<REAL, 1>;
+
+// Inputs have the first slots.
+struct Inputs {
+  Values first_slot;
+  __device__ __forceinline__ REAL& operator[](int i) const { return first_slot.one(-i, 0); }
+};
 
 constexpr int kMostThreads = 128;
 // Blocks whose registers an SM must have room for; the solvers of a task want many.
@@ -89,10 +96,8 @@ extern "C" __global__ void __launch_bounds__(kMostThreads, kLeastBlocks)
         }
 #endif
       }
-      REAL input[Task::kNumInputs], output[Task::kNumOutputs];
-      Task::observe(state, input);
-      EVONET_UNROLL
-      for (int i = 0; i < Task::kNumInputs; ++i) first_slot.one(-i, 0) = input[i];
+      REAL output[Task::kNumOutputs];
+      Task::observe(state, Inputs{first_slot});
 #if MEMORY
       for (int turn = 0; turn < num_steps; ++turn) {
         if (has_nodes) evaluate_genome(units + unit_start[genome], first_slot);

@@ -14,14 +14,25 @@ void reset_lane(Lanes<T>& lanes, int lane, uint64_t seed, uint32_t episode) {
   for (int i = 0; i < Task::kStateSize; ++i) lanes.state[i][lane] = state[i];
 }
 
+// The rows of inputs from some lane on, as observe writes them.
+template <class V, class T>
+struct InputRows {
+  struct Row {
+    T* at;
+    EVONET_METHOD void operator=(V v) { store(at, v); }
+  };
+  T (*rows)[kLaneRow];
+  int lane;
+  EVONET_METHOD Row operator[](int i) const { return {rows[i] + lane}; }
+};
+
 template <class Task, class T>
 void observe_lanes(Lanes<T>& lanes) {
   using V = Vector<T, kMostLanes>;
   for (int lane = 0; lane < lanes.count; lane += kLanes<T, kMostLanes>) {
-    V state[Task::kStateSize], input[Task::kNumInputs];
+    V state[Task::kStateSize];
     for (int i = 0; i < Task::kStateSize; ++i) state[i] = load<V>(lanes.state[i] + lane);
-    Task::observe(state, input);
-    for (int i = 0; i < Task::kNumInputs; ++i) store(lanes.input[i] + lane, input[i]);
+    Task::observe(state, InputRows<V, T>{lanes.input, lane});
   }
 }
 

@@ -18,7 +18,7 @@ struct Workspace;
 constexpr int kMostLanes = 64;
 // A row of lanes; networks may read and write up to a vector behind the last lane.
 constexpr int kLaneRow = 2 * kMostLanes;
-constexpr int kMostStates = 6, kMostInputs = 6, kMostOutputs = 3;
+constexpr int kMostStates = 9, kMostInputs = 128, kMostOutputs = 3;
 
 template <class T>
 struct FlagOf {

@@ -52,6 +52,18 @@ def native(name: str, dtype: Any, simd: str = SIMD_LEVELS[-1]) -> Any:
 WHOLE_STATES: dict[str, list[Any]] = {
     "copy": [range(6), (-1, 1), (-1, 1), (-1, 1)],
     "t_maze": [range(11), (-1, 1), range(3, 11)],
+    "catch": [range(7), range(8), (-1, 0, 1), range(8)],
+    "pong": [
+        range(1, 7),
+        range(8),
+        (-1, 1),
+        (-1, 0, 1),
+        range(8),
+        range(8),
+        (0, 1),
+        range(0, 1024, 93),
+        range(5),
+    ],
 }
 
 
