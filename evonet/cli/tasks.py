@@ -23,6 +23,7 @@ def command(name: str | None) -> None:
         rows = [(entry.name, entry.summary) for entry in TASKS.values()]
         rows += [
             ("gym:NAME", "a Gymnasium environment, such as gym:LunarLander-v3"),
+            ("jax:PLACE:NAME", "an environment in JAX, such as jax:brax.envs:ant"),
             ("module:Class", "your own task, from the current folder or an installed package"),
         ]
         width = max(len(task) for task, _ in rows)

@@ -251,5 +251,6 @@ class _FirstLine(Callback):
             f"{self._name}: {counted(len(algorithm.state.population), 'genome')} on backend "
             f"{backend}, seed {algorithm.seed}{again}, into {self._home.path}"
         )
-        for note in run.task.notes:
+        where = () if run.evaluator is None else run.evaluator.notes
+        for note in (*run.task.notes, *where):
             click.echo(f"  {note}")

@@ -15,6 +15,7 @@ from evonet.config.file import find_format, read_text
 from evonet.config.functions import complete_functions, registered
 from evonet.config.genome import GenomeTable, InitialConnection
 from evonet.config.ini import draft_ini
+from evonet.config.islands import IslandsTable
 from evonet.config.learning import USUAL_STEPS, LearningTable
 from evonet.config.neat import NeatTable
 from evonet.config.network import NetworkTable
@@ -58,6 +59,7 @@ class Config(Schema):
         task: What to evolve on; the task itself interprets it.
         run: How a run is carried out.
         workers: Where genomes are evaluated.
+        islands: How many populations evolve side by side.
         network: What networks remember, and how they work through time.
         neat: The population, and when evolution is done.
         genome: What genomes look like, how far apart they are, and how they mutate.
@@ -72,6 +74,7 @@ class Config(Schema):
     task: Mapping[str, object] = field(default=FrozenTable(), metadata=use())
     run: RunTable = field(default=RunTable(), metadata=use())
     workers: WorkersTable = field(default=WorkersTable(), metadata=use())
+    islands: IslandsTable = field(default=IslandsTable(), metadata=use("changed"))
     network: NetworkTable = field(default=NetworkTable(), metadata=use("changed"))
     neat: NeatTable = field(default=NeatTable(), metadata=use("all", "neat"))
     genome: GenomeTable = field(default=GenomeTable(), metadata=use("all"))

@@ -15,10 +15,7 @@ from evonet.messages import did_you_mean, name, show
 # Finding the nearest name takes a millisecond; a file of nothing but faults has thousands.
 MOST_HINTS: Final = 100
 # Tables that later versions will read.
-RESERVED: Final = (
-    *("hyperneat", "map_elites", "novelty", "multi_objective"),
-    "islands",
-)
+RESERVED: Final = ("hyperneat", "map_elites", "novelty", "multi_objective")
 
 
 @dataclass

@@ -4,7 +4,7 @@
     python -m evonet.doctor --verify-gpu
 
 findings     what was found, and how it is printed
-machine      Python, compiled extension, driver, CuPy, NVRTC, GPUs
+machine      Python, compiled extension, workers, driver, CuPy, NVRTC, GPUs
 self_test    a comparison and a measurement of about a second
 speed        throughput of forward passes and of episodes
 comparisons  all computations that must have equal bits on a GPU and on the processor
@@ -26,11 +26,17 @@ def examine(verify_gpu: bool = False) -> Iterator[Finding]:
     Args:
         verify_gpu: Whether to compare GPU and processor thoroughly, which takes about a minute.
     """
-    from evonet.doctor.machine import look_at_cuda, look_at_extension, look_at_python
+    from evonet.doctor.machine import (
+        look_at_cuda,
+        look_at_extension,
+        look_at_python,
+        look_at_workers,
+    )
     from evonet.doctor.self_test import look_at_results
 
     yield from look_at_python()
     yield from look_at_extension()
+    yield from look_at_workers()
     yield from look_at_cuda()
     yield from look_at_results()
     if verify_gpu:

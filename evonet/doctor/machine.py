@@ -19,6 +19,8 @@ from evonet.backends.cuda import compiler, discovery
 from evonet.backends.cuda.device import Device, cuda_versions, cupy_version, nvrtc_version
 from evonet.doctor.findings import Finding
 from evonet.errors import BackendError, CompileError, DeviceError, OptionError
+from evonet.evaluators.shared_block import SharedBlock
+from evonet.installation import install_command
 from evonet.messages import counted
 
 REINSTALL = "EVONET_REQUIRE_NATIVE=1 pip install --force-reinstall --no-deps evonet-gpu"
@@ -62,6 +64,25 @@ def look_at_extension() -> Iterator[Finding]:
         yield Finding("SIMD", "ok", f"{CpuBackend().simd_level()} in use, of {levels}")
     except OptionError as error:
         yield Finding("SIMD", "fault", str(error), "unset EVONET_SIMD")
+
+
+def look_at_workers() -> Iterator[Finding]:
+    """What can evaluate besides this process: other processes, and Ray."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    try:
+        block = SharedBlock()
+        block.reserve(1 << 20)
+        block.close()
+        yield Finding("workers", "ok", f"processes (--workers N), on {counted(cores or 1, 'core')}")
+    except OSError as error:
+        fix = "give this machine or container shared memory, such as docker run --shm-size=1g"
+        yield Finding("workers", "fault", f"there is no shared memory for them: {error}", fix)
+    try:
+        version = importlib.metadata.version("ray")
+        yield Finding("Ray", "ok", f"{version} (--workers ray)")
+    except importlib.metadata.PackageNotFoundError:
+        fix = install_command("ray")
+        yield Finding("Ray", "absent", "not installed; workers on other machines need it", fix)
 
 
 def look_at_cuda() -> Iterator[Finding]:

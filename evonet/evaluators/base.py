@@ -23,6 +23,10 @@ class Evaluator(Protocol):
     spent: dict[str, float]
 
     @property
+    def notes(self) -> Sequence[str]:
+        """Lines about where genomes are evaluated, which the command line prints."""
+
+    @property
     def rates(self) -> Sequence[WorkerRate]:
         """What each worker did in the last generation; empty without workers."""
 

@@ -17,6 +17,10 @@ class Crew(Protocol):
     def name(self, worker: int) -> str:
         """What people call a worker."""
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Lines about the workers, for people."""
+
     def begin(self, job: Job, arrays: Arrays) -> None:
         """Shares what all pieces of a job need. Pieces of the job before may still be running."""
 

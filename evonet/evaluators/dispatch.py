@@ -83,8 +83,9 @@ class Dispatch:
         self._timeout = timeout
         self._retries = retries
         self._clock = clock
-        self._idle: list[int] = []
+        self._idle: dict[int, None] = {}  # in the order in which they became so
         self._running: dict[int, _Running] = {}
+        self._late: set[int] = set()  # those that still do a piece of a job that is over
         self._token = 0
         self._false_starts = 0
         self._has_worked = False
@@ -119,8 +120,8 @@ class Dispatch:
 
     def _run(self) -> None:
         while self.done < self.total:
-            while self._idle and self._give(self._idle[-1]):
-                self._idle.pop()
+            while self._idle and self._give(next(iter(self._idle))):
+                pass
             for event in self._crew.wait(self._patience()):
                 self._handle(event)
             self._replace_late()
@@ -139,6 +140,7 @@ class Dispatch:
         limit = None
         if self._timeout > 0:
             limit = now + self._timeout * max(1, self._plan.size(task.piece))
+        del self._idle[worker]
         task.runners.add(worker)
         self._running[worker] = _Running(task, self._token, now, limit)
         self._crew.submit(worker, self._token, task.piece)
@@ -172,6 +174,8 @@ class Dispatch:
 
     def _patience(self) -> float | None:
         """Seconds until something may have to be done even if nothing happens."""
+        if not self._has_deadlines and not (self._idle and self._pace > 0):
+            return None
         now = self._clock()
         times = [r.deadline for r in self._running.values() if r.deadline is not None]
         if self._idle and self._pace > 0:
@@ -182,6 +186,10 @@ class Dispatch:
             ]
         return max(0.0, min(times) - now) + 1e-3 if times else None
 
+    @property
+    def _has_deadlines(self) -> bool:
+        return self._timeout > 0 or bool(self._late)
+
     # ---- what happens --------------------------------------------------------------------------
 
     def _handle(self, event: Event) -> None:
@@ -189,10 +197,9 @@ class Dispatch:
         running = self._running.get(worker)
         if event.kind == "ready":
             self._false_starts = 0
-            self._rest(worker)
+            self._idle[worker] = None
         elif event.kind == "left":
-            if worker in self._idle:
-                self._idle.remove(worker)
+            self._idle.pop(worker, None)
         elif event.kind == "broken":
             assert fault is not None
             raise WorkerError(f"workers cannot start: {fault.words}.") from fault.error
@@ -200,24 +207,24 @@ class Dispatch:
             assert fault is not None
             self.replaced += 1
             if running is not None:
-                del self._running[worker]
+                self._stop(worker)
                 self._fail(running.task, worker, fault)
             elif worker in self._idle:
-                self._idle.remove(worker)
+                del self._idle[worker]
             else:
                 self._count_false_start(fault)
         elif running is not None and running.token == event.token:
-            del self._running[worker]
-            self._rest(worker)
+            self._stop(worker)
+            self._idle[worker] = None
             if event.kind == "done":
                 self._finish(running, event)
             else:
                 assert fault is not None
                 self._fail(running.task, worker, fault)
 
-    def _rest(self, worker: int) -> None:
-        if worker not in self._idle:
-            self._idle.append(worker)
+    def _stop(self, worker: int) -> None:
+        del self._running[worker]
+        self._late.discard(worker)
 
     def _count_false_start(self, fault: Fault) -> None:
         self._false_starts += 1
@@ -272,11 +279,13 @@ class Dispatch:
 
     def _replace_late(self) -> None:
         """Ends workers that have reached their limit."""
+        if not self._has_deadlines:
+            return
         now = self._clock()
         for worker, running in list(self._running.items()):
             if running.deadline is None or now < running.deadline:
                 continue
-            del self._running[worker]
+            self._stop(worker)
             self.replaced += 1
             self._crew.replace(worker)
             seconds = now - running.since
@@ -288,3 +297,6 @@ class Dispatch:
         for running in self._running.values():
             running.task.is_done = True
             running.deadline = late
+        self._late = set(self._running)
+        for worker, rate in enumerate(self.rates):  # known only once a worker is ready
+            rate.name = self._crew.name(worker)

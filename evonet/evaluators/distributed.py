@@ -63,6 +63,11 @@ class Distributed:
         self._dispatch = Dispatch(crew, timeout=timeout, retries=retries)
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        """Lines about the workers, which the command line prints."""
+        return self.crew.notes
+
+    @property
     def progress(self) -> tuple[int, int]:
         """How many genomes of the current job are done, and how many there are."""
         return self._dispatch.done, self._dispatch.total

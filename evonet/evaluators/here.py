@@ -24,6 +24,7 @@ class Here:
 
     Attributes:
         spent: Seconds in all, by phase.
+        notes: Empty: there is nothing to say about this process.
         rates: Empty: there are no workers.
         progress: None: whole populations are scored at once.
     """
@@ -59,6 +60,7 @@ class Here:
         self._lifetime = lifetime
         self.spent = {"compile": 0.0, "evaluate": 0.0}
         self.rates: tuple[WorkerRate, ...] = ()
+        self.notes: tuple[str, ...] = ()
         self.progress: tuple[int, int] | None = None
         self._task = task
         self._dynamics = dynamics

@@ -9,6 +9,7 @@ from evonet.config.workers import WorkersTable
 from evonet.errors import ConfigError, OptionError
 from evonet.evaluation import OnBadFitness
 from evonet.evaluators.base import Evaluator
+from evonet.evaluators.crew import Crew
 from evonet.evaluators.distributed import Distributed
 from evonet.evaluators.here import Here
 from evonet.evaluators.parcel import pack_task
@@ -60,9 +61,14 @@ def open_evaluator(
     if table.where == "processes" and table.count == 0:
         return Here(task, **options)
     inner = {**options, "threads": table.threads}
-    crew = ProcessCrew(
-        pack_task(task, inner), table.count, threads=table.threads, memory=table.memory
-    )
+    crew: Crew
+    if table.where == "processes":
+        data = pack_task(task, inner)
+        crew = ProcessCrew(data, table.count, threads=table.threads, memory=table.memory)
+    else:
+        from evonet.evaluators.ray_crew import RayCrew, dumps_by_value
+
+        crew = RayCrew(pack_task(task, inner, dumps_by_value, as_config=False), table)
     return Distributed(
         task,
         crew,

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from evonet.errors import FitnessError
 from evonet.evaluation import Evaluation
 from evonet.functions.registry import adopted
-from evonet.genes.arrays import ARRAYS
+from evonet.genes.arrays import ARRAYS, GROUPS
 from evonet.genes.file import FUNCTIONS, pack_functions, renumber
 from evonet.genes.population import Population
 
@@ -51,10 +51,24 @@ def unpack_population(facts: Mapping[str, Any], arrays: Mapping[str, Any]) -> Po
     return Population(**pins, **found, validate=False)
 
 
-def copy_genomes(population: Population, start: int, stop: int) -> Population:
-    """Copies neighbouring genomes out of memory that others may change later."""
-    part = population[start:stop]
-    return part._with({name: np.array(getattr(part, name)) for name in ARRAYS})
+def cut_arrays(arrays: Mapping[str, Any], start: int, stop: int) -> Arrays:
+    """Copies what neighbouring genomes need out of the arrays of a job.
+
+    Args:
+        arrays: Those of `pack_population`, maybe "ids" of genomes, and the state of the task.
+        start: Position of the first genome.
+        stop: Position behind the last one.
+    """
+    cut: Arrays = {n: np.array(a) for n, a in arrays.items() if n.startswith(STATE)}
+    for starts, names in GROUPS:
+        offsets = arrays[f"{GENES}{starts}"][start : stop + 1]
+        cut[f"{GENES}{starts}"] = offsets - offsets[0]
+        for name in names:
+            genes = arrays[f"{GENES}{name}"]
+            cut[f"{GENES}{name}"] = np.array(genes[offsets[0] : offsets[-1]])
+    if "ids" in arrays:
+        cut["ids"] = np.array(arrays["ids"][start:stop])
+    return cut
 
 
 def pack_evaluation(evaluation: Evaluation) -> tuple[dict[str, Any], Arrays]:

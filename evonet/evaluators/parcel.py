@@ -21,13 +21,16 @@ from evonet.tasks.registry import make_task
 Dumps = Callable[[Any], bytes]
 
 
-def pack_task(task: Task, options: Mapping[str, Any], dumps: Dumps = pickle.dumps) -> bytes:
+def pack_task(
+    task: Task, options: Mapping[str, Any], dumps: Dumps = pickle.dumps, as_config: bool = True
+) -> bytes:
     """Packs a task and the other arguments of `Here`.
 
     Args:
         task: What scores networks.
         options: The other arguments of `Here`.
         dumps: Pickles an object.
+        as_config: Whether custom tasks may travel as their config; not if `dumps` includes classes.
 
     Raises:
         OptionError: The task cannot be pickled.
@@ -35,7 +38,10 @@ def pack_task(task: Task, options: Mapping[str, Any], dumps: Dumps = pickle.dump
     found: object = task.adopted if isinstance(task, Adopted) else task
     origin = origin_of(found)
     made: tuple[str, Any] = ("object", found)
-    if origin is not None and ":" in origin.name and not origin.name.startswith("gym:"):
+    is_custom = origin is not None and ":" in origin.name
+    if origin is not None and origin.name.startswith(("gym:", "jax:")):
+        is_custom = False  # these know how to be made again
+    if origin is not None and is_custom and as_config:
         made = ("config", (origin.name, dict(origin.options)))
     try:
         return dumps((os.getcwd(), made, dict(options)))

@@ -20,11 +20,10 @@ from typing import Any
 
 from evonet.errors import EvonetError
 from evonet.evaluators.jobs import Fault, Job, Piece
-from evonet.evaluators.packing import Arrays, unpack_population
+from evonet.evaluators.packing import Arrays, cut_arrays
 from evonet.evaluators.parcel import unpack_task, unpickled
 from evonet.evaluators.shared_block import Layout, attach, lay_out, view_arrays, write_arrays
 from evonet.evaluators.workbench import Workbench, describe_error
-from evonet.genes.population import Population
 
 
 def main(pipe: Connection, alive: Connection, parent: int, in_main_thread: bool) -> None:
@@ -147,9 +146,9 @@ class _Worker:
         assert self._bench is not None
         assert self._job is not None
         job, name, layout = self._job
-        arrays = view_arrays(self._block(name), layout)
-        population: Population = unpack_population(job.facts, arrays)
-        return self._bench.work(job, piece, population, arrays)
+        # Copied, since the driver writes the next generation to the same place.
+        arrays = cut_arrays(view_arrays(self._block(name), layout), piece.start, piece.stop)
+        return self._bench.work(job, piece, arrays)
 
     def _room_for(self, token: int, layout: Layout, name: str) -> SharedMemory:
         """The block for results, for which the driver may first have to make room."""

@@ -27,6 +27,7 @@ from evonet.evaluators.packing import Arrays
 from evonet.evaluators.parcel import unpickled
 from evonet.evaluators.process_worker import used_megabytes
 from evonet.evaluators.shared_block import Layout, SharedBlock
+from evonet.messages import counted
 
 # Libraries that would start threads of their own in each worker read these.
 THREAD_VARIABLES: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
@@ -92,6 +93,11 @@ class ProcessCrew:
     def name(self, worker: int) -> str:
         """The worker's number."""
         return str(worker)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """How many there are."""
+        return (f"{counted(len(self), 'worker')}, each a process",)
 
     @property
     def processes(self) -> list[int]:

@@ -12,8 +12,7 @@ import numpy as np
 from evonet.errors import EvonetError, ShapeError
 from evonet.evaluators.here import Here
 from evonet.evaluators.jobs import Fault, Job, Piece
-from evonet.evaluators.packing import STATE, Arrays, copy_genomes, pack_evaluation
-from evonet.genes.population import Population
+from evonet.evaluators.packing import STATE, Arrays, pack_evaluation, unpack_population
 from evonet.tasks.base import Task
 
 
@@ -31,21 +30,20 @@ class Workbench:
         self._here = Here(task, **options)
 
     def work(
-        self, job: Job, piece: Piece, population: Population, arrays: Mapping[str, Any]
+        self, job: Job, piece: Piece, arrays: Mapping[str, Any]
     ) -> tuple[dict[str, Any], Arrays]:
         """Evaluates a piece.
 
         Args:
             job: What is to be done.
             piece: For which genomes.
-            population: All genomes of the job; only those of the piece are read.
-            arrays: "ids" of the genomes, and the state of the task.
+            arrays: What `cut_arrays` returned for them.
 
         Returns:
             Facts and arrays: those of `pack_evaluation`, or the "returns" of a re-test.
         """
         self._take_state(arrays)
-        genomes = copy_genomes(population, piece.start, piece.stop)
+        genomes = unpack_population(job.facts, arrays)
         index = np.arange(piece.start, piece.stop)
         if job.kind == "retest":
             returns = np.asarray(
@@ -60,7 +58,7 @@ class Workbench:
                     f"found {list(returns.shape)}."
                 )
             return {}, {"returns": returns}
-        ids = np.array(arrays["ids"][piece.start : piece.stop])
+        ids = arrays["ids"]
         found = self._here.evaluate(genomes, ids, job.seed, job.generation, genome_index=index)
         return pack_evaluation(found.checked(len(piece)))
 

@@ -79,6 +79,8 @@ class Algorithm(ABC):
     # Names of the settings and arrays that `pack` adds to a checkpoint.
     packed_settings: ClassVar[tuple[str, ...]] = ()
     packed_arrays: ClassVar[tuple[str, ...]] = ()
+    # Whether the numbers of genomes ascend in the population.
+    ids_ascend: ClassVar[bool] = True
 
     state: State
 
@@ -329,6 +331,21 @@ class Algorithm(ABC):
             evaluation: What was told, checked.
         """
         return state
+
+    def receive(self, state: State, guests: Population, ids: npt.NDArray[np.int64]) -> Any:
+        """Puts genomes from elsewhere in the place of the last ones of a generation.
+
+        Args:
+            state: A generation that was bred and not yet told; it stays as it is.
+            guests: [G] the genomes; at most as many are taken as there are places.
+            ids: [G] their numbers, above all others.
+        """
+        kept = max(0, len(state.ids) - len(guests))
+        taken = len(state.ids) - kept
+        population = Population.concatenate([state.population[:kept], guests[:taken]])
+        return replace(
+            state, population=population, ids=np.concatenate([state.ids[:kept], ids[:taken]])
+        )
 
     def pack(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
         """Returns what a checkpoint holds of the state beside `State`: settings, and arrays."""

@@ -6,7 +6,7 @@ import hashlib
 import os
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from evonet.evolution import checkpoint
 from evonet.evolution.algorithm import Algorithm
 from evonet.evolution.algorithms import find_algorithm, reference_to
 from evonet.evolution.hooks import Callback, CallbackLike, Result, Run, arrange, name_of
+from evonet.evolution.islands import islands_of
 from evonet.evolution.race import Generation, Race
 from evonet.evolution.record import GenerationRecord, Seconds, describe_generation
 from evonet.evolution.state import Best
@@ -90,8 +91,7 @@ def evolve(
     source: Path | None = None
     options: dict[str, Any] = {"backend": backend, "threads": threads}
     if resume is not None:
-        kind = algorithm or find_algorithm("neat" if config is None else config.run.algorithm)
-        saved = checkpoint.open_checkpoint(resume, kind)
+        saved = _open_checkpoint(resume, config, algorithm)
         source = saved.path
         evolution = checkpoint.restore(
             saved, config, fork, seed=seed, on_bad_fitness=on_bad_fitness, **options
@@ -104,7 +104,7 @@ def evolve(
             "without: a checkpoint has its own."
         )
     else:
-        evolution = (algorithm or find_algorithm(config.run.algorithm))(
+        evolution = _kind_of(config, algorithm)(
             config,
             seed,
             num_inputs=task.num_inputs,
@@ -127,6 +127,27 @@ def evolve(
     table = read_workers(workers, evolution.config.workers)
     with closing(open_evaluator(task, table, settings, evolution.on_bad_fitness)) as opened:
         return _Loop(run(evaluator=opened), opened, hooks).run()
+
+
+def _kind_of(config: Config, algorithm: type[Algorithm] | None) -> type[Algorithm]:
+    """Returns the class of what evolves."""
+    kind = algorithm or find_algorithm(config.run.algorithm)
+    return islands_of(kind) if config.islands.count > 1 else kind
+
+
+def _open_checkpoint(
+    path: str | os.PathLike[str], config: Config | None, algorithm: type[Algorithm] | None
+) -> checkpoint.Checkpoint:
+    """Reads a checkpoint; without a config, with or without islands."""
+    if config is not None:
+        return checkpoint.open_checkpoint(path, _kind_of(config, algorithm))
+    kind = algorithm or find_algorithm("neat")
+    try:
+        return checkpoint.open_checkpoint(path, kind)
+    except CheckpointError as error:
+        with suppress(CheckpointError):
+            return checkpoint.open_checkpoint(path, islands_of(kind))
+        raise error from None
 
 
 def task_seed(seed: int, generation: int) -> int:

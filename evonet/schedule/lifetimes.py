@@ -90,4 +90,5 @@ def count_live(schedule: Schedule, level: Ints, waits_for: Ints, output: Ints) -
     live = np.cumsum(change)  # all is taken away before the next genome begins
     most = np.zeros(s.num_genomes, np.int64)
     np.maximum.at(most, np.repeat(np.arange(s.num_genomes), depth + 1), live)
-    return s.num_inputs + most + s.dynamics.num_states * counts
+    needed: Ints = s.num_inputs + most + s.dynamics.num_states * counts
+    return needed

@@ -248,6 +248,7 @@ def _plain(options: Mapping[str, Any]) -> dict[str, Any]:
     return {key: list(v) if isinstance(v, tuple) else v for key, v in options.items()}
 
 
+TASK_PREFIXES["jax"] = Provider("evonet.tasks.jax_environments:jax_task", "a JAX environment")
 TASK_PREFIXES["gym"] = Provider("evonet.tasks.gymnasium:gymnasium_task", "a Gymnasium environment")
 register("xor", "the exclusive or of two bits", xor)
 register("parity", "whether an odd number of bits is set", parity)

@@ -41,6 +41,10 @@ class Pretenders:
     def name(self, worker: int) -> str:
         return str(worker)
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return ()
+
     def clock(self) -> float:
         return self.now
 

@@ -115,7 +115,7 @@ def read_checkpoint(path: str | os.PathLike[str], algorithm: type[Algorithm]) ->
         _check_settings(settings, algorithm)
         with adopted(settings["functions"]):
             config = _config(saved)
-            state = algorithm.unpack(_state(saved, config), saved)
+            state = algorithm.unpack(_state(saved, config, algorithm.ids_ascend), saved)
             seed, on_bad_fitness = saved.whole("seed", 0, 2**64 - 1), _on_bad_fitness(saved)
     except OSError as error:
         raise CheckpointError(f"{where}: cannot be read: {error.strerror}.") from error
@@ -239,7 +239,7 @@ def _config(saved: SavedState) -> Config:
     return config
 
 
-def _state(saved: SavedState, config: Config) -> State:
+def _state(saved: SavedState, config: Config, ids_ascend: bool) -> State:
     """Reads what all algorithms have."""
     generation = saved.whole("generation", 0, LARGEST_GENERATION)
     counters = {name: saved.counter(name) for name in COUNTERS}
@@ -247,7 +247,10 @@ def _state(saved: SavedState, config: Config) -> State:
     size = len(genomes) - (saved.settings["best"] is not None)
     check(size >= 1, "there are no genomes.")
     ids = saved.array("ids", np.int64, size)
-    check(ascends(ids, 1, counters["next_id"]), "ids do not ascend from 1 to next_id - 1.")
+    if not ids_ascend:
+        check(len(np.unique(ids)) == len(ids), "two genomes have the same id.")
+    ordered = ids if ids_ascend else np.sort(ids)
+    check(ascends(ordered, 1, counters["next_id"]), "ids do not ascend from 1 to next_id - 1.")
     told = saved.arrays["fitness"].size > 0
     fitness = saved.array("fitness", np.float64, size if told else 0)
     check(np.isfinite(fitness).all(), "a fitness is not finite.")

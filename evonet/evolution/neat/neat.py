@@ -133,6 +133,14 @@ class NEAT(Algorithm):
         bred = replace(state, **self.breed(state, plan.fitter, plan.other), verdict=None)
         return self._divided(bred, sorted(plan.species, key=lambda s: s.key), state.population)
 
+    def receive(self, state: State, guests: Population, ids: npt.NDArray[np.int64]) -> NeatState:
+        """Puts genomes from elsewhere in the place of the last ones, and divides again."""
+        received = super().receive(state, guests, ids)
+        assert isinstance(received, NeatState)
+        threshold = received.threshold  # breeding has adapted it for this generation already
+        divided = self._divided(received, received.species, state.population)
+        return replace(divided, threshold=threshold)
+
     def pack(self) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
         """Returns species and thresholds for a checkpoint."""
         state = self.state
