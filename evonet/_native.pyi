@@ -53,6 +53,52 @@ def pack_units64(
     schedule: Schedule, begin: int, end: int, threads: int
 ) -> dict[str, NDArray[Any]]: ...
 
+class Gradient32:
+    def __init__(self, schedule: Schedule, threads: int, simd: str, waits: bool) -> None: ...
+    def gradient(
+        self,
+        x: NDArray[Any],
+        targets: NDArray[Any],
+        loss: int,
+        backward: bool,
+        weight: NDArray[Any],
+        bias: NDArray[Any],
+        response: NDArray[Any],
+        losses: NDArray[Any],
+        d_weight: NDArray[Any],
+        d_bias: NDArray[Any],
+        d_response: NDArray[Any],
+        d_kept: NDArray[Any],
+        d_x: NDArray[Any],
+    ) -> None: ...
+    def learn(
+        self,
+        x: NDArray[Any],
+        targets: NDArray[Any],
+        order: NDArray[np.int64],
+        loss: int,
+        optimizer: int,
+        rule: NDArray[np.float64],
+        corrections: NDArray[np.float64],
+        weights: bool,
+        biases: bool,
+        responses: bool,
+        weight: NDArray[Any],
+        bias: NDArray[Any],
+        response: NDArray[Any],
+        first_weight: NDArray[Any],
+        first_bias: NDArray[Any],
+        first_response: NDArray[Any],
+        second_weight: NDArray[Any],
+        second_bias: NDArray[Any],
+        second_response: NDArray[Any],
+        active: NDArray[np.bool_],
+        steps: NDArray[np.int64],
+        losses: NDArray[Any],
+    ) -> None: ...
+
+class Gradient64(Gradient32): ...
+
 class Function:
     def __init__(
         self,

@@ -11,13 +11,16 @@ import numpy.typing as npt
 
 from evonet.backends.base import Rollout
 from evonet.backends.host_state import HostBound
+from evonet.backends.learning import Genes, Gradients
 from evonet.definitions.controls import CONTROL_IDS
 from evonet.errors import check_option
-from evonet.functions.native import define_natively
+from evonet.functions.native import define_natively, define_slopes
+from evonet.functions.registry import ACTIVATION_TABLE, AGGREGATION_TABLE
 from evonet.installation import require_native
 
 if TYPE_CHECKING:
     from evonet.backends.base import Episodes
+    from evonet.backends.learning import LearningState, UpdateRule
     from evonet.definitions.backends import Mapping
     from evonet.schedule.schedule import Schedule
 
@@ -66,6 +69,7 @@ class CpuBound(HostBound):
         make = native.Forward32 if schedule.dtype == np.float32 else native.Forward64
         define_natively(native)
         self._kernel = make(schedule, threads, simd)
+        self._differentiable: Any = None
 
     def forward(self, x: Array) -> Array:
         """Spreads samples and genomes over threads."""
@@ -80,6 +84,67 @@ class CpuBound(HostBound):
         """Evaluates some genomes at a time, so that all outputs need never be in memory."""
         losses = np.empty((self._num_genomes, 2), self._dtype)
         self._kernel.loss(x, targets, loss, losses)
+        return losses
+
+    @property
+    def has_gradients(self) -> bool:
+        """Always."""
+        return True
+
+    def _reverse(self) -> Any:
+        """The reverse pass, made when it is first needed: it transposes all links."""
+        if self._differentiable is None:
+            native, dynamics = self._native, self._schedule.dynamics
+            make = native.Gradient32 if self._dtype == np.float32 else native.Gradient64
+            define_slopes(native, ACTIVATION_TABLE, np.unique(self._schedule.activation).tolist())
+            define_slopes(native, AGGREGATION_TABLE, np.unique(self._schedule.aggregation).tolist())
+            waits = dynamics.has_memory and dynamics.propagation == "next-step"
+            self._differentiable = make(self._schedule, self._threads, self._simd, waits)
+        return self._differentiable
+
+    def gradient(
+        self,
+        x: Array,
+        targets: Array,
+        loss: int,
+        *,
+        inputs: bool = False,
+        genes: Genes | None = None,
+        backward: bool = True,
+    ) -> Gradients:
+        """Spreads genomes over threads; each takes all its samples forwards and back."""
+        s = self._schedule
+        if genes is None:
+            genes = Genes(s.weight, s.bias, s.response)
+        found = Gradients(
+            np.empty((s.num_genomes, 2), s.dtype),
+            Genes(*(np.empty_like(array) for array in genes)),
+            np.empty_like(s.cell),
+            np.empty((s.num_genomes, *x.shape[-3:]), s.dtype) if inputs else None,
+        )
+        kept = found.cell.reshape(-1)
+        of_x = np.empty(0, s.dtype) if found.x is None else found.x
+        self._reverse().gradient(
+            x, targets, loss, backward, *genes, found.losses, *found.genes, kept, of_x
+        )
+        return found
+
+    def learn(
+        self,
+        state: LearningState,
+        x: Array,
+        targets: Array,
+        order: npt.NDArray[np.int64],
+        loss: int,
+        rule: UpdateRule,
+    ) -> Array:
+        """Lets every genome take all its steps in one thread, one native call for all."""
+        losses = np.full((len(order), self._num_genomes), np.nan, self._dtype)
+        numbers = np.array(rule[1:8], np.float64)
+        self._reverse().learn(
+            *(x, targets, order, loss, rule.optimizer, numbers, rule.corrections, *rule.learns),
+            *(*state.genes, *state.first, *state.second, state.active, state.steps, losses),
+        )
         return losses
 
     def rollout(self, episodes: Episodes, genomes: npt.NDArray[np.int64]) -> Rollout:

@@ -64,6 +64,7 @@ class Differentiable:
             dynamics,
             on_cycle=on_cycle,
             threads=threads,
+            reuse_slots=False,
             native=False if where.name == "reference" else None,
         )
         self.bound = where.bind(self.schedule, threads)

@@ -24,7 +24,7 @@ def update_rule(lesson: Lesson, first: int, end: int) -> UpdateRule:
         lesson.decay,
         lesson.clip,
         (lesson.weights, lesson.biases, lesson.responses),
-        np.array([means, squares]).T.reshape(-1, 2),
+        np.ascontiguousarray(np.array([means, squares]).T),
     )
 
 

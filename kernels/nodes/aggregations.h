@@ -134,22 +134,12 @@ EVONET_FN T median_inplace(T* x, int n) {
   return canonical((lower + x[0]) / T(2));
 }
 
-// The same bits without memory to sort in, for a GPU's thread: x(i) gives number i, as often as it
-// is asked. The wanted key lies between low and high, which are keys of numbers themselves; a round
-// counts the keys up to the middle and moves one end. It takes at most n rounds, and at most as
-// many as a key has bits.
+// The key that has a rank, from 1, among those of n numbers; x(i) gives number i, as often as it is
+// asked. It lies between low and high, which are keys of numbers themselves; a round counts the
+// keys up to the middle and moves one end. It takes at most n rounds, and at most as many as a key
+// has bits.
 template <class T, class Numbers>
-EVONET_FN T median_of(int n, Numbers x) {
-  if (n <= 2) return canonical((T(0) + x(0) + (n == 2 ? x(1) : T(0))) / T(n));
-  Bits<T> low = order_key(x(0)), high = low;
-  for (int i = 0; i < n; ++i) {
-    const T number = x(i);
-    if (number != number) return canonical(number);
-    const Bits<T> key = order_key(number);
-    low = key < low ? key : low;
-    high = key > high ? key : high;
-  }
-  const int rank = (n + 1) / 2;  // of the lower middle, from 1
+EVONET_FN Bits<T> key_of_rank(int n, int rank, Bits<T> low, Bits<T> high, Numbers x) {
   while (low < high) {
     const Bits<T> middle = (low & high) + ((low ^ high) >> 1);
     Bits<T> largest_below = low, smallest_above = high;
@@ -168,6 +158,23 @@ EVONET_FN T median_of(int n, Numbers x) {
     else
       low = smallest_above;
   }
+  return low;
+}
+
+// The same bits without memory to sort in, for a GPU's thread.
+template <class T, class Numbers>
+EVONET_FN T median_of(int n, Numbers x) {
+  if (n <= 2) return canonical((T(0) + x(0) + (n == 2 ? x(1) : T(0))) / T(n));
+  Bits<T> low = order_key(x(0)), high = low;
+  for (int i = 0; i < n; ++i) {
+    const T number = x(i);
+    if (number != number) return canonical(number);
+    const Bits<T> key = order_key(number);
+    low = key < low ? key : low;
+    high = key > high ? key : high;
+  }
+  const int rank = (n + 1) / 2;  // of the lower middle, from 1
+  low = key_of_rank<T>(n, rank, low, high, x);
   const T lower = from_order_key<T>(low);
   if (n % 2 == 1) return lower;
   int count = 0;

@@ -41,6 +41,7 @@ SOURCES = [
     NATIVE / "breed.cpp",
     NATIVE / "compile_schedule.cpp",
     NATIVE / "lane_groups.cpp",
+    NATIVE / "link_readers.cpp",
     NATIVE / "rollout.cpp",
     NATIVE / "speciate.cpp",
     NATIVE / "thread_pool.cpp",

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evonet import Population, _native
+from evonet.backends.learning import LearningState
 from evonet.definitions.controls import CONTROL_IDS, CONTROLS
 from evonet.definitions.dynamics import KIND_NAMES, Dynamics
 from evonet.functions.registry import LOSS_IDS
@@ -50,6 +51,7 @@ def all_cases() -> Iterator[Case]:
         yield from forward_passes(numbers)
         yield from single_samples(numbers)
         yield from losses(numbers)
+        yield from lessons(numbers)
         yield from rollouts(numbers)
         yield from generations(numbers)
 
@@ -115,6 +117,33 @@ def losses(numbers: str) -> Iterator[Case]:
         inputs = _schedule_arrays(schedule) | {"x": x, "targets": targets}
         inputs |= _scalars(num_samples=len(x), shared=1, loss=number)
         yield Case(f"loss/{numbers}/{loss}", inputs, _loss(numbers, schedule, x, targets, number))
+
+
+def lessons(numbers: str) -> Iterator[Case]:
+    """Every optimiser, loss and kind of network that learns; SGD's momentum is the gradient."""
+    names = [name for name in LOSS_IDS if name != "misses"]
+    for turn, (kind, samples) in enumerate((("feedforward", 70), ("recurrent", 33), ("ctrnn", 5))):
+        for optimizer in range(3):
+            schedule = _schedule(numbers, kind, reuse_slots=False)
+            rng = np.random.default_rng(6)
+            shape = (3, 1 + 2 * bool(turn), samples)
+            x = rng.normal(size=(*shape, schedule.num_inputs)).astype(_type(numbers))
+            targets = rng.uniform(size=(*shape, schedule.num_outputs)).astype(_type(numbers))
+            loss = LOSS_IDS[names[(turn + optimizer) % len(names)]]
+            rule = np.array([0.01, 0.5, 0.9, 0.999, 1e-8, 0.02, 5.0])
+            corrections = rng.uniform(0.01, 2.0, (3, 2))
+            inputs = _schedule_arrays(schedule) | {"x": x, "targets": targets}
+            inputs |= {"rule": rule, "corrections": corrections}
+            inputs |= _scalars(
+                loss=loss,
+                num_samples=samples,
+                num_steps=3,
+                T=shape[1],
+                optimizer=optimizer,
+                waits=int(turn > 0),
+            )
+            run = _learn(numbers, schedule, x, targets, loss, optimizer, rule, corrections)
+            yield Case(f"learn/{numbers}/{kind}-{optimizer}", inputs, run)
 
 
 def rollouts(numbers: str) -> Iterator[Case]:
@@ -192,9 +221,10 @@ def _untidy(numbers: str, genomes: int, cyclic: bool) -> Population:
     return Population.from_genes(4, 3, genes, _type(numbers))
 
 
-def _schedule(numbers: str, kind: str) -> Schedule:
+def _schedule(numbers: str, kind: str, reuse_slots: bool = True) -> Schedule:
     memory = kind != "feedforward"
-    return build_schedule(_untidy(numbers, 10, memory), Dynamics.of(kind, steps=1 + memory))
+    dynamics = Dynamics.of(kind, steps=1 + memory)
+    return build_schedule(_untidy(numbers, 10, memory), dynamics, reuse_slots=reuse_slots)
 
 
 def _state(schedule: Schedule, samples: int) -> NDArray[Any]:
@@ -237,6 +267,41 @@ def _loss(
         found = np.empty((schedule.num_genomes, 2), schedule.dtype)
         _typed("Forward", numbers)(schedule, THREADS, simd).loss(x, targets, loss, found)
         return {"losses": found}
+
+    return run
+
+
+def _learn(
+    numbers: str,
+    schedule: Schedule,
+    x: Any,
+    targets: Any,
+    loss: int,
+    optimizer: int,
+    rule: Any,
+    corrections: Any,
+) -> Callable[[str], Arrays]:
+    def run(simd: str) -> Arrays:
+        waits = schedule.dynamics.has_memory
+        kernel = _typed("Gradient", numbers)(schedule, THREADS, simd, waits)
+        state = LearningState.start(schedule)
+        losses = np.zeros((len(x), schedule.num_genomes), schedule.dtype)
+        order = np.arange(x.shape[2])[None]
+        for step, samples in enumerate(x):
+            kernel.learn(
+                *(samples, targets[step], order, loss, optimizer, rule),
+                *(corrections[step : step + 1], True, True, True, *state.genes),
+                *(*state.first, *state.second, state.active, state.steps),
+                losses[step : step + 1],
+            )
+        found: Arrays = {"steps": state.steps, "losses": losses}
+        for prefix, genes in (
+            ("", state.genes),
+            ("first_", state.first),
+            ("second_", state.second),
+        ):
+            found |= {prefix + name: array for name, array in genes._asdict().items()}
+        return found
 
     return run
 

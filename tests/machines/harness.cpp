@@ -6,14 +6,17 @@
 // A case "forward/f32/..." runs forward() below for float; one more operation is one more function
 // and one more row of kOperations. tests/campaigns/machines.py compiles and runs this.
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "case_file.h"
 #include "native/breed.h"
 #include "native/compile_schedule.h"
+#include "native/gradient_worker.h"
 #include "native/isa/usable_isas.h"
 #include "native/lane_groups.h"
+#include "native/link_readers.h"
 #include "native/sample_blocks.h"
 #include "native/speciate.h"
 #include "native/worker_memory.h"
@@ -29,6 +32,18 @@ template <class T>
 const Program<T>* custom_aggregation(int) {
   return nullptr;
 }
+template <class T>
+const Program<T>* custom_activation_slope(int) {
+  return nullptr;
+}
+template <class T>
+const Program<T>* custom_aggregation_slope(int) {
+  return nullptr;
+}
+template const Program<float>* custom_activation_slope<float>(int);
+template const Program<double>* custom_activation_slope<double>(int);
+template const Program<float>* custom_aggregation_slope<float>(int);
+template const Program<double>* custom_aggregation_slope<double>(int);
 template const Program<float>* custom_activation<float>(int);
 template const Program<double>* custom_activation<double>(int);
 template const Program<float>* custom_aggregation<float>(int);
@@ -306,16 +321,115 @@ void speciate(const Case& c, const Isa& isa, const Sink& sink) {
   sink("representative", found.representative.data(), num_species);
 }
 
+// All genomes learn from the samples of every step, [S, T, B, I].
+template <class T>
+void learn(const Case& c, const Isa& isa, const Sink& sink) {
+  const GradientKernels<T>& kernels = isa.kernels(T()).gradient;
+  ScheduleView<T> s = read_schedule<T>(c);
+  const ReaderLists readers(s);
+  const int64_t nodes = s.node_start[s.num_genomes], edges = s.edge_start[nodes];
+  int64_t slots = s.num_inputs, most_nodes = 0, rows = 0, genes = 0, links = 0;
+  for (int64_t g = 0; g < s.num_genomes; ++g) {
+    const int64_t first = s.node_start[g], count = s.num_nodes(g);
+    slots = std::max(slots, s.num_slots[g]);
+    most_nodes = std::max(most_nodes, count);
+    rows = std::max(rows, readers.view().num_rows[g]);
+    genes = std::max(genes, s.edge_start[first + count] - s.edge_start[first] + 3 * count);
+  }
+  for (int64_t k = 0; k < nodes; ++k) {
+    links = std::max(links, s.edge_start[k + 1] - s.edge_start[k]);
+  }
+  std::vector<std::vector<T>> arrays;  // genes, momentum and squares: of weights, biases, responses
+  const T* const starts[] = {s.weight, s.bias, s.response};
+  for (int i = 0; i < 9; ++i) {
+    const int64_t count = i % 3 == 0 ? edges : nodes;
+    arrays.emplace_back(count, T(0));
+    if (i < 3) std::copy(starts[i], starts[i] + count, arrays[i].data());
+  }
+  s.weight = arrays[0].data();
+  s.bias = arrays[1].data();
+  s.response = arrays[2].data();
+  LearnCall<T> call{};
+  GradientCall<T>& gradient = call.gradient;
+  gradient = {s,
+              readers.view(),
+              static_cast<int>(c.integer("loss")),
+              c.integer("num_samples"),
+              c.integer("T"),
+              c.integer("T"),
+              0,
+              true,
+              true,
+              true,
+              true,
+              false,
+              c.integer("waits") != 0};
+  gradient.width = kernels.width_for(gradient.num_samples, slots, s.num_states > 0);
+  const double* const r = c.data<double>("rule");
+  call.rule = {static_cast<int>(c.integer("optimizer")), r[0], r[1], r[2], r[3], r[4], r[5], r[6]};
+  call.num_steps = c.integer("num_steps");
+  call.corrections = c.data<double>("corrections");
+  const int64_t padded_samples = padded(gradient.num_samples, gradient.width);
+  const int64_t x_size = gradient.num_steps * s.num_inputs,
+                target_size = gradient.num_steps * s.num_outputs;
+  std::vector<T> x(call.num_steps * padded_samples * x_size),
+      targets(call.num_steps * padded_samples * target_size);
+  for (int64_t i = 0; i < call.num_steps; ++i) {
+    pack_rows(c.data<T>("x") + i * gradient.num_samples * x_size, gradient.num_steps,
+              gradient.num_samples, s.num_inputs, nullptr, gradient.num_samples, gradient.width,
+              x.data() + i * padded_samples * x_size);
+    pack_rows(c.data<T>("targets") + i * gradient.num_samples * target_size, gradient.num_steps,
+              gradient.num_samples, s.num_outputs, nullptr, gradient.num_samples, gradient.width,
+              targets.data() + i * padded_samples * target_size);
+  }
+  call.x = x.data();
+  call.targets = targets.data();
+  call.weight = arrays[0].data();
+  call.bias = arrays[1].data();
+  call.response = arrays[2].data();
+  for (int i = 0; i < 3; ++i) {
+    call.first[i] = arrays[3 + i].data();
+    call.second[i] = arrays[6 + i].data();
+  }
+  const auto active = std::make_unique<bool[]>(s.num_genomes);
+  std::fill_n(active.get(), s.num_genomes, true);
+  std::vector<int64_t> steps(s.num_genomes, 0);
+  std::vector<T> losses(call.num_steps * s.num_genomes, T(0));
+  call.active = active.get();
+  call.steps = steps.data();
+  call.losses = losses.data();
+  std::vector<std::unique_ptr<GradientWorker<T>>> workers;
+  for (int i = 0; i < kThreads; ++i) {
+    workers.push_back(std::make_unique<GradientWorker<T>>(typename GradientWorker<T>::Sizes{
+        gradient.num_steps * s.steps, slots, most_nodes, rows, genes, links, s.num_outputs,
+        gradient.num_target_steps, s.num_inputs, 0, gradient.width}));
+  }
+  parallel_for(
+      kThreads, s.num_genomes,
+      [&](int worker, int64_t g, Interrupt& interrupt) {
+        kernels.learn(call, g, workers[worker]->memory(), interrupt);
+      },
+      never);
+  const char* const names[] = {"weight",        "bias",        "response",
+                               "first_weight",  "first_bias",  "first_response",
+                               "second_weight", "second_bias", "second_response"};
+  for (int i = 0; i < 9; ++i) {
+    sink(names[i], arrays[i].data(), static_cast<int64_t>(arrays[i].size()));
+  }
+  sink("steps", steps.data(), s.num_genomes);
+  sink("losses", losses.data(), static_cast<int64_t>(losses.size()));
+}
+
 using Run = void (*)(const Case& c, const Isa& isa, const Sink& sink);
 struct Operation {
   const char* name;
   Run float32, float64;
 };
 const Operation kOperations[] = {
-    {"compile", compile<float>, compile<double>},   {"forward", forward<float>, forward<double>},
-    {"single", single<float>, single<double>},      {"loss", loss<float>, loss<double>},
-    {"rollout", rollout<float>, rollout<double>},   {"breed", breed<float>, breed<double>},
-    {"speciate", speciate<float>, speciate<double>}};
+    {"compile", compile<float>, compile<double>}, {"forward", forward<float>, forward<double>},
+    {"single", single<float>, single<double>},    {"loss", loss<float>, loss<double>},
+    {"learn", learn<float>, learn<double>},       {"rollout", rollout<float>, rollout<double>},
+    {"breed", breed<float>, breed<double>},       {"speciate", speciate<float>, speciate<double>}};
 
 int run(const char* inputs, const char* results) {
   const std::vector<Case> cases = read_cases(inputs);

@@ -12,8 +12,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from evonet.backends.reference.expressions import (
+    activate_expression,
+    differentiate_expression,
+)
 from evonet.backends.reference.functions import activate, order_of_bits
-from evonet.errors import OptionError
 from evonet.functions.registry import ACTIVATION_IDS, ACTIVATION_TABLE, AGGREGATION_TABLE
 from evonet.numerics.elementary import cos_of_5, to_bits, wave_double
 
@@ -21,15 +24,11 @@ Values = npt.NDArray[Any]
 
 
 def slope(activation_id: int, z: Values, y: Values) -> Values:
-    """The derivative of an activation at z, where its value is y.
-
-    Raises:
-        OptionError: A custom activation has no derivative.
-    """
+    """The derivative of an activation at z, where its value is y."""
     function = ACTIVATION_TABLE[activation_id]
-    if function.expression is not None:
-        raise OptionError(f"gradients: the custom activation {function.name!r} has no derivative.")
     with np.errstate(all="ignore"):
+        if function.expression is not None:
+            return activate_expression(function.expression.derivative.steps, z)
         found: Values = _SLOPES[function.name](z, y)
         return found
 
@@ -48,15 +47,13 @@ def spread(
 
     Returns:
         [n, B], the adjoints of the products of weights and values.
-
-    Raises:
-        OptionError: A custom aggregation has no derivative.
     """
     name, _, custom = AGGREGATION_TABLE[aggregation_id]
-    if custom is not None:
-        raise OptionError(f"gradients: the custom aggregation {name!r} has no derivative.")
     with np.errstate(all="ignore"):
-        x = weights[:, None] * values
+        x: Values = weights[:, None] * values
+        if custom is not None:
+            terms: Values = d * differentiate_expression(custom.derivative.steps, x)
+            return terms
         return _SPREADS[name](x, joined, d)
 
 

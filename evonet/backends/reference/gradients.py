@@ -50,7 +50,7 @@ def gradients(
         np.array([g.loss() for g in genomes], schedule.dtype).reshape(-1, 2),
         Genes(weight, bias, response),
         cell,
-        np.array([g.x_gradient for g in genomes]) if inputs else None,
+        canonical(np.array([g.x_gradient for g in genomes])) if inputs else None,
     )
 
 

@@ -18,6 +18,9 @@ namespace evonet {
 // Adds the functions of evolution to the module.
 void bind_evolution(nb::module_& m);
 
+// Adds gradients and learning to the module.
+void bind_gradient(nb::module_& m);
+
 // Adds fronts for images to the module.
 void bind_images(nb::module_& m);
 

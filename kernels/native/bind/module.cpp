@@ -436,6 +436,7 @@ NB_MODULE(_native, m) {
   bind_forward<float>(m, "32");
   bind_forward<double>(m, "64");
   bind_evolution(m);
+  bind_gradient(m);
   bind_images(m);
   bind_machine(m);
   bind_mating(m);

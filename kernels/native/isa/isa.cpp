@@ -20,6 +20,8 @@ extern const RolloutKernels<float> rollout_float32;
 extern const RolloutKernels<double> rollout_float64;
 extern const ControlList<float> control_float32;
 extern const ControlList<double> control_float64;
+extern const GradientKernels<float> gradient_float32;
+extern const GradientKernels<double> gradient_float64;
 extern const ImageKernels<float> images_float32;
 extern const ImageKernels<double> images_float64;
 
@@ -31,9 +33,9 @@ extern const Isa EVONET_ISA_OBJECT(EVONET_ISA);
 const Isa EVONET_ISA_OBJECT(EVONET_ISA) = {
     EVONET_NAME(EVONET_ISA),
     {EVONET_ISA::forward_float32, EVONET_ISA::evolution_float32, EVONET_ISA::rollout_float32,
-     EVONET_ISA::control_float32, EVONET_ISA::images_float32},
+     EVONET_ISA::control_float32, EVONET_ISA::images_float32, EVONET_ISA::gradient_float32},
     {EVONET_ISA::forward_float64, EVONET_ISA::evolution_float64, EVONET_ISA::rollout_float64,
-     EVONET_ISA::control_float64, EVONET_ISA::images_float64},
+     EVONET_ISA::control_float64, EVONET_ISA::images_float64, EVONET_ISA::gradient_float64},
     &EVONET_ISA::spin_fma,
     &EVONET_ISA::read_rows};
 

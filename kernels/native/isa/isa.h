@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "native/evolution.h"
+#include "native/gradient_call.h"
 #include "native/images/layer.h"
 #include "native/lane_group_view.h"
 #include "native/program.h"
@@ -79,6 +80,7 @@ struct IsaKernels {
   const RolloutKernels<T>& rollout;
   const ControlList<T>& control;
   const ImageKernels<T>& images;
+  const GradientKernels<T>& gradient;
 };
 
 struct Isa {
