@@ -36,6 +36,8 @@ from evonet.tasks import make_task
 from evonet.tasks.base import Task
 
 ENVIRONMENTS = ("LunarLander-v3", "BipedalWalker-v3", "Hopper-v5")
+# The step limit, so that a generation takes about as long everywhere.
+MOST_STEPS = 200
 # Bits per second of the network between machines in the model.
 NETWORK = 10e9
 
@@ -67,7 +69,7 @@ def first_generation(task: Task, size: int) -> evonet.Population:
 
 def steps(name: str, genomes: int, seconds: float, ray: bool) -> None:
     """Compares steps per second on one environment."""
-    task = make_task(f"gym:{name}", episodes=1)
+    task = make_task(f"gym:{name}", episodes=1, max_steps=MOST_STEPS)
     population = first_generation(task, genomes)
     ids, rows = np.arange(genomes), dict[str, float]()
     options: dict[str, Any] = {"dynamics": evonet.Config().dynamics, "threads": 1}
@@ -145,7 +147,11 @@ def evotorch_steps(name: str, genomes: int, seconds: float) -> float:
     except ImportError:
         return 0.0
     problem = GymNE(
-        name, "Linear(obs_length, act_length)", num_actors=2, observation_normalization=False
+        name,
+        "Linear(obs_length, act_length)",
+        num_actors=2,
+        observation_normalization=False,
+        env_config={"max_episode_steps": MOST_STEPS},
     )
     batch = problem.generate_batch(genomes)
 

@@ -37,6 +37,7 @@ OFFERS: Final = (
     "retests",
     "returns",
     "score",
+    "merge",
 )
 
 

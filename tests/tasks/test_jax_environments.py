@@ -74,7 +74,7 @@ def test_actions_that_are_not_discrete_are_scaled_to_their_range() -> None:
 
 
 def test_a_run_evolves_and_a_task_travels() -> None:
-    task = make_task(f"{HOME}:Guess", retests=4, max_steps=6)
+    task = make_task(f"{HOME}:Guess", retests=0, max_steps=3)
     config = evonet.Config.from_dict({"neat": {"pop_size": 12}})
     result = evonet.evolve(task, config, generations=2)
     assert result.best is not None

@@ -69,6 +69,7 @@ class FitnessTask(Task):
             names = [p.name for p in found if p.kind <= p.POSITIONAL_OR_KEYWORD][:2]
         first, second = (*names, "", "")[:2]
         if second == "config" and first.startswith(("genomes", "population")):
+            self.splits = False  # such functions may let genomes compete
             return lambda pairs: self._eval_genomes(function, pairs)
         if second == "config" and first == "genome":
             return lambda pairs: [
