@@ -33,6 +33,13 @@ class Purpose(IntEnum):
     BATCH = 66
     HELD_OUT = 67
     FRONT = 72
+    WIDE_WEIGHT = 96
+    WIDE_HASH = 97
+    WIDE_RESERVOIR = 98
+    WIDE_QUERY = 99
+    WIDE_NEGATIVES = 100
+    WIDE_ORDER = 101
+    WIDE_PLANTED = 102
 
 
 def philox(

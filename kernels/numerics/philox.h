@@ -44,11 +44,18 @@ enum Purpose : uint32 {
   FOR_FIRST_CONNECTION,
   FOR_FIRST_NODE,
   FOR_FIRST_STRUCTURE,
-  FOR_EPISODE = 64,  // how an episode of a task starts
-  FOR_SPLIT,         // which examples are held out
-  FOR_BATCH,         // in which order examples are learned from
-  FOR_HELD_OUT,      // which of them are not learned from, to stop in time
-  FOR_FRONT = 72     // the weights of a front for images
+  FOR_EPISODE = 64,      // how an episode of a task starts
+  FOR_SPLIT,             // which examples are held out
+  FOR_BATCH,             // in which order examples are learned from
+  FOR_HELD_OUT,          // which of them are not learned from, to stop in time
+  FOR_FRONT = 72,        // the weights of a front for images
+  FOR_WIDE_WEIGHT = 96,  // first weights of a wide level
+  FOR_WIDE_HASH,         // its hash functions
+  FOR_WIDE_RESERVOIR,    // what full buckets keep
+  FOR_WIDE_QUERY,        // which tables a sample asks
+  FOR_WIDE_NEGATIVES,    // nodes that a batch adds at random
+  FOR_WIDE_ORDER,        // the order of samples
+  FOR_WIDE_PLANTED       // examples with a planted structure
 };
 
 // As many draws as fill vectors without much waste for small genomes; loops over them vectorise.

@@ -36,6 +36,9 @@ void bind_mating(nb::module_& m);
 // Adds control tasks and their rollouts to the module.
 void bind_rollout(nb::module_& m);
 
+// Adds wide levels to the module.
+void bind_wide(nb::module_& m);
+
 // Adds the packer of neat-python's genomes to the module.
 void bind_pack_neat(nb::module_& m);
 

@@ -442,6 +442,7 @@ NB_MODULE(_native, m) {
   bind_mating(m);
   bind_program(m);
   bind_rollout(m);
+  bind_wide(m);
   bind_pack_neat(m);
   bind_neat_network(m);
 }

@@ -24,6 +24,7 @@ extern const GradientKernels<float> gradient_float32;
 extern const GradientKernels<double> gradient_float64;
 extern const ImageKernels<float> images_float32;
 extern const ImageKernels<double> images_float64;
+extern const WideKernels wide_float32;
 
 EVONET_NAMESPACE_END
 
@@ -36,6 +37,7 @@ const Isa EVONET_ISA_OBJECT(EVONET_ISA) = {
      EVONET_ISA::control_float32, EVONET_ISA::images_float32, EVONET_ISA::gradient_float32},
     {EVONET_ISA::forward_float64, EVONET_ISA::evolution_float64, EVONET_ISA::rollout_float64,
      EVONET_ISA::control_float64, EVONET_ISA::images_float64, EVONET_ISA::gradient_float64},
+    EVONET_ISA::wide_float32,
     &EVONET_ISA::spin_fma,
     &EVONET_ISA::read_rows};
 

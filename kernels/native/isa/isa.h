@@ -11,6 +11,7 @@
 #include "native/rollout.h"
 #include "native/schedule_view.h"
 #include "native/thread_pool.h"
+#include "native/wide.h"
 
 namespace evonet {
 
@@ -87,6 +88,7 @@ struct Isa {
   const char* name;
   IsaKernels<float> float32;
   IsaKernels<double> float64;
+  const WideKernels& wide;
   // Does float multiply-adds in registers; returns how many.
   int64_t (*spin_fma)(int64_t turns, float* sink);
   // Reads numbers, a multiple of 512, again and again; returns how many bytes.

@@ -1,0 +1,1 @@
+"""Very wide output levels, trained on the few nodes that would fire."""
