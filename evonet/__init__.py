@@ -16,6 +16,8 @@ Watching and keeping a run:
     TensorBoardWriter, save_champion, load_champion, read_champion
 Runs with a folder of their own:
     start_run, resume_run, RunFolder
+Classifying into very many classes:
+    WideClassifier
 Errors:
     EvonetError and its children, drawn as a tree in evonet.errors
 """

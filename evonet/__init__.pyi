@@ -40,6 +40,7 @@ from evonet.learning.learner import Learned as Learned
 from evonet.learning.learner import Learner as Learner
 from evonet.learning.learner import learn as learn
 from evonet.learning.lesson import Lesson as Lesson
+from evonet.learning.wide.classifier import WideClassifier as WideClassifier
 from evonet.network import Network as Network
 from evonet.network import compile as compile
 from evonet.runs.champion import load_champion as load_champion

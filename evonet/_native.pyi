@@ -40,6 +40,108 @@ def plan_mating(
     generation: int,
     threads: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]: ...
+def wide_weights(
+    weights: NDArray[np.float32], hidden: int, scale: float, seed: int, level: int, threads: int
+) -> None: ...
+def wide_hash(
+    kind: int,
+    bits: int,
+    tables: int,
+    columns: int,
+    signs: NDArray[np.float32],
+    positions: NDArray[np.int32],
+    borrow: NDArray[np.int32],
+    rows: NDArray[np.float32],
+    which: NDArray[np.int32] | None,
+    codes: NDArray[np.int32],
+    by_table: bool,
+    threads: int,
+    simd: str,
+) -> None: ...
+def wide_build(
+    codes: NDArray[np.int32],
+    capacity: int,
+    keep: int,
+    seed: int,
+    epoch: int,
+    starts: NDArray[np.int32],
+    ids: NDArray[np.int32],
+    threads: int,
+) -> None: ...
+def wide_active(
+    codes: NDArray[np.int32],
+    starts: NDArray[np.int32],
+    ids: NDArray[np.int32],
+    label_start: NDArray[np.int64],
+    labels: NDArray[np.int32],
+    shared: NDArray[np.int32],
+    fill: NDArray[np.int32],
+    limit: int,
+    minimum: int,
+    seed: int,
+    step: int,
+    active: NDArray[np.int32],
+    count: NDArray[np.int64],
+    threads: int,
+) -> None: ...
+def wide_forward(
+    dense: NDArray[np.float32],
+    weights: NDArray[np.float32],
+    state: NDArray[np.float32],
+    begin: NDArray[np.int64],
+    end: NDArray[np.int64],
+    rows: NDArray[np.int32],
+    label_start: NDArray[np.int64],
+    labels: NDArray[np.int32],
+    scale: float,
+    gradient: NDArray[np.float32],
+    loss: NDArray[np.float32],
+    hit: NDArray[np.bool_],
+    threads: int,
+    simd: str,
+) -> None: ...
+def wide_sum(
+    begin: NDArray[np.int64],
+    end: NDArray[np.int64],
+    rows: NDArray[np.int32],
+    coefficient: NDArray[np.float32],
+    weights: NDArray[np.float32],
+    rectify: bool,
+    out: NDArray[np.float32],
+    threads: int,
+    simd: str,
+) -> None: ...
+def wide_update(
+    begin: NDArray[np.int64],
+    end: NDArray[np.int64],
+    rows: NDArray[np.int32],
+    coefficient: NDArray[np.float32],
+    dense: NDArray[np.float32],
+    weights: NDArray[np.float32],
+    mean: NDArray[np.float32],
+    square: NDArray[np.float32],
+    state: NDArray[np.float32],
+    with_bias: bool,
+    keep_mean: float,
+    keep_square: float,
+    add_mean: float,
+    add_square: float,
+    epsilon: float,
+    corrected_rate: NDArray[np.float32],
+    correction: NDArray[np.float32],
+    threads: int,
+    simd: str,
+) -> None: ...
+def wide_top(
+    dense: NDArray[np.float32],
+    weights: NDArray[np.float32],
+    state: NDArray[np.float32],
+    ids: NDArray[np.int32],
+    scores: NDArray[np.float32],
+    threads: int,
+    simd: str,
+) -> None: ...
+def read_xmc(text: bytes, where: str) -> tuple[Any, ...]: ...
 def exact_sum(values: NDArray[np.float64]) -> float: ...
 def exact_group_sums(
     values: NDArray[np.float64], starts: NDArray[np.int64]

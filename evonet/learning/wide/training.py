@@ -24,6 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evonet.backends.wide import (
+    DIGIT_BITS,
+    HASH_KINDS,
     ROW_LANES,
     ROW_STATE,
     AdamRule,
@@ -33,6 +35,7 @@ from evonet.backends.wide import (
     Tables,
     WideKernels,
 )
+from evonet.errors import OptionError, check_option, check_positive, check_seed, check_whole
 from evonet.learning.wide.hashing import make_plan
 from evonet.numerics.philox import Purpose, choose, philox
 
@@ -70,6 +73,36 @@ class WideSettings:
         """Columns of a row with its padding."""
         return -(-self.hidden // ROW_LANES) * ROW_LANES
 
+    def check(self) -> None:
+        """Checks all values.
+
+        Raises:
+            OptionError: One is not allowed.
+        """
+        most = 2**31 - 1
+        check_whole("num_inputs", self.num_inputs, 0, most)
+        check_whole("num_classes", self.num_classes, 1, most)
+        check_whole("hidden", self.hidden, 1, 65536)
+        check_option("hash", self.hash, HASH_KINDS)
+        digit = DIGIT_BITS[self.hash]
+        check_whole("bits", self.bits, 1, 24)
+        if self.bits % digit:
+            raise OptionError(f"bits={self.bits} must be a multiple of {digit} for {self.hash}.")
+        check_whole("tables", self.tables, 1, 4096)
+        check_whole("capacity", self.capacity, 1, most)
+        check_option("keep", self.keep, ("reservoir", "last"))
+        for name in ("limit", "shared", "minimum"):
+            check_whole(name, getattr(self, name), 0, 1 << 20)
+        check_whole("rebuild", self.rebuild, 1, most)
+        for name in ("rate", "epsilon", "input_scale"):
+            check_positive(name, getattr(self, name))
+        if not 1 <= self.growth <= 100:
+            raise OptionError(f"growth={self.growth} must be from 1 to 100.")
+        for name in ("beta1", "beta2"):
+            if not 0 <= getattr(self, name) <= 0.9999:
+                raise OptionError(f"{name}={getattr(self, name)} must be from 0 to 0.9999.")
+        check_seed(self.seed)
+
 
 class Batch(NamedTuple):
     """Samples, and what they should be.
@@ -103,9 +136,13 @@ class WideModel:
     Args:
         settings: What it depends on.
         kernels: The backend's.
+        empty: Leaves the levels to the caller, who has read them from a file.
     """
 
-    def __init__(self, settings: WideSettings, kernels: WideKernels) -> None:
+    def __init__(
+        self, settings: WideSettings, kernels: WideKernels, empty: bool = False
+    ) -> None:
+        settings.check()
         self.settings = settings
         self.kernels = kernels
         kind, bits, tables = settings.hash, settings.bits, settings.tables
@@ -118,9 +155,11 @@ class WideModel:
         )
         self.buckets = Buckets(1 << bits, settings.capacity, settings.keep == "last")
         self.rule = _make_rule(settings, kernels)
-        first = settings.input_scale
-        self.inputs = self._make_level(0, settings.num_inputs, first) if settings.num_inputs else None
-        self.outputs = self._make_level(1, settings.num_classes, settings.hidden**-0.5)
+        self.inputs: Level | None = None
+        if not empty:
+            if settings.num_inputs:
+                self.inputs = self._make_level(0, settings.num_inputs, settings.input_scale)
+            self.outputs = self._make_level(1, settings.num_classes, 1 / math.sqrt(settings.hidden))
         self.step = 0
         self.epoch = 0
         self.interval = float(settings.rebuild)
@@ -140,6 +179,42 @@ class WideModel:
         return Level(
             weights, mean, square, self.kernels.put(np.zeros((num_rows, ROW_STATE), np.float32))
         )
+
+    # ---- copies ----
+
+    def frozen(self) -> dict[str, Any]:
+        """Everything that the model consists of, as arrays of the host."""
+        copies = {}
+        for name in ("inputs", "outputs"):
+            level: Level | None = getattr(self, name)
+            if level is not None:
+                parts = (level.weights, level.mean, level.square, level.state)
+                copies[name] = [self.kernels.get(part).copy() for part in parts]
+        counters = self.step, self.epoch, self.interval, self.next_rebuild
+        tables = None
+        if self._tables is not None:
+            held = self._codes, self._tables.starts, self._tables.ids
+            tables = [self.kernels.get(part).copy() for part in held]
+        return {
+            "settings": self.settings,
+            "levels": copies,
+            "counters": counters,
+            "tables": tables,
+            "hashed": self._hashed_updates,
+        }
+
+    @classmethod
+    def thawed(cls, frozen: dict[str, Any], kernels: WideKernels) -> WideModel:
+        """The model that `frozen` returned a copy of."""
+        model = cls(frozen["settings"], kernels, empty=True)
+        for name, parts in frozen["levels"].items():
+            setattr(model, name, Level(*(kernels.put(part) for part in parts)))
+        model.step, model.epoch, model.interval, model.next_rebuild = frozen["counters"]
+        if frozen["tables"] is not None:
+            codes, starts, ids = (kernels.put(part) for part in frozen["tables"])
+            model._codes, model._tables = codes, Tables(starts, ids)
+            model._hashed_updates = frozen["hashed"]
+        return model
 
     # ---- tables ----
 

@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "native/bind/bindings.h"
 #include "native/wide.h"
 #include "native/worker_memory.h"
+#include "native/xmc_text.h"
 #include "wide/hash.h"
 #include "wide/rows.h"
 
@@ -291,7 +293,7 @@ void update(In<int64_t> begin, In<int64_t> end, Array<const int32_t, -1> rows,
   update_rows(level, lists, coefficient.data(), dense.data(), adam, with_bias, kernels, threads);
 }
 
-void top(Floats2 dense, Array<float, 2> weights, Array<float, 2> state, Array<int32_t, 2> ids,
+void top(Floats2 dense, Floats2 weights, Floats2 state, Array<int32_t, 2> ids,
          Array<float, 2> scores, int threads, const std::string& simd) {
   const int64_t num_rows = size_of(weights, 0), samples = size_of(dense, 0);
   const int64_t k = size_of(ids, 1);
@@ -302,12 +304,39 @@ void top(Floats2 dense, Array<float, 2> weights, Array<float, 2> state, Array<in
   check_shape("ids", ids, {samples, k});
   check_shape("scores", scores, {samples, k});
   check_number("k", k, 1, num_rows);
-  const LevelView level{num_rows, width, weights.data(), nullptr, nullptr, state.data()};
+  // It is only read.
+  const LevelView level{num_rows, width,   const_cast<float*>(weights.data()),
+                        nullptr,  nullptr, const_cast<float*>(state.data())};
   const WideKernels& kernels = find_isa(simd).wide;
   run_interruptibly([&] {
     return find_top(level, dense.data(), samples, k, kernels, threads, python_signal, ids.data(),
                     scores.data());
   });
+}
+
+template <class E>
+nb::object copy_to_numpy(const std::vector<E>& values) {
+  Buffer<E> copy(static_cast<int64_t>(values.size()));
+  std::copy(values.begin(), values.end(), copy.data.get());
+  return to_numpy(copy);
+}
+
+nb::object read_text(const nb::bytes& text, const std::string& where) {
+  const std::string_view view(text.c_str(), text.size());
+  XmcText found;
+  std::string fault;
+  {
+    nb::gil_scoped_release release;
+    try {
+      found = read_xmc(view);
+    } catch (const XmcError& error) {
+      fault = error.what();
+    }
+  }
+  if (!fault.empty()) raise_error("FileFormatError", where + ", " + fault);
+  return nb::make_tuple(found.num_features, found.num_labels, copy_to_numpy(found.feature_start),
+                        copy_to_numpy(found.features), copy_to_numpy(found.values),
+                        copy_to_numpy(found.label_start), copy_to_numpy(found.labels));
 }
 
 }  // namespace
@@ -341,6 +370,8 @@ void bind_wide(nb::module_& m) {
         "keep_mean"_a, "keep_square"_a, "add_mean"_a, "add_square"_a, "epsilon"_a,
         "corrected_rate"_a.noconvert(), "correction"_a.noconvert(), "threads"_a, "simd"_a,
         "A step of Adam for all rows that a list names, in place.");
+  m.def("read_xmc", &read_text, "text"_a, "where"_a,
+        "Features and labels of a text: their numbers, and start, positions (and values) of each.");
   m.def("wide_top", &top, "dense"_a.noconvert(), "weights"_a.noconvert(), "state"_a.noconvert(),
         "ids"_a.noconvert(), "scores"_a.noconvert(), "threads"_a, "simd"_a,
         "The k best rows of each sample, best first: ids [B, k], scores [B, k].");
