@@ -34,6 +34,7 @@ COMMANDS: Final = {
     "inspect": "Draw a champion, and analyse how parallel its network is.",
     "tasks": "List the tasks to evolve on.",
     "new": "Write a commented config to start from.",
+    "wide": "Train and use classifiers for very many classes.",
     "bench": "Time evonet against others and against this machine's limits.",
     "doctor": "Report what works on this machine.",
 }

@@ -31,6 +31,9 @@ ALLOWED = re.compile(
     | bra(?:\.uni)? | brx\.idx | ret
     | bar\.sync | barrier\.sync | bar\.warp\.sync
     | (?:shfl|vote|activemask|match)[\w.]*\.b32
+    | atom\.global\.(?:add|max|exch)\.[sub]32        # integers, whose order does not matter
+    | brev\.b32 | bfind\.shiftamt\.u32
+    | cvt\.rzi\.s32\.f32                             # a small number without its fraction
     )""",
     re.VERBOSE,
 )

@@ -57,7 +57,7 @@ class WideClassifier(Estimator):
         num_classes: Classes are the numbers below it; None takes them from y.
         hidden: Nodes of the rectified hidden layer between inputs and classes.
         trunk: A champion, a population of one genome or a compiled network, whose outputs take the
-            place of the hidden layer. It is not trained.
+            place of the hidden layer, or "identity" for X itself. It is not trained.
         hash: "dwta" or "simhash".
         bits: Bits of a bucket's number, for "dwta" a multiple of 3; None suits the classes.
         tables: Hash tables.
@@ -291,8 +291,8 @@ class WideClassifier(Estimator):
         found = self.model_.train(self._batch(rows, targets.start, targets.labels))
         if not np.isfinite(found.loss).all():
             raise EvonetError(
-                f"the loss is no longer a finite number after {self.model_.step} batches. Lower the "
-                f"rate, which is {self.rate}, or scale the features down."
+                f"the loss is no longer a finite number after {self.model_.step} batches. Lower "
+                f"the rate, which is {self.rate}, or scale the features down."
             )
         bar.count(_summary(found, self.model_.settings.num_classes))
 
@@ -312,7 +312,8 @@ class WideClassifier(Estimator):
             ShapeError: X does not fit.
             OptionError: There are fewer than k classes.
         """
-        best = self.classes_[self.top(X, k)[0]] if hasattr(self, "model_") else self.top(X, k)
+        ids, _ = self.top(X, k)
+        best: NDArray[Any] = self.classes_[ids]
         return best[:, 0] if k == 1 else best
 
     def top(self, X: Any, k: int = 1) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
@@ -369,8 +370,10 @@ class WideClassifier(Estimator):
         return hits / (len(rows) * k)
 
     def _width_fault(self, found: int) -> str:
-        name = type(self).__name__
-        return f"X has {found} features, but {name} is expecting {self.n_features_in_} features as input."
+        return (
+            f"X has {found} features, but {type(self).__name__} is expecting "
+            f"{self.n_features_in_} features as input."
+        )
 
     # ---- files ----
 

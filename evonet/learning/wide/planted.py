@@ -123,7 +123,8 @@ def _popular(words: NDArray[np.uint64], count: int, head: int) -> NDArray[np.int
     """Draws positions by popularity; ranks are scattered, so that neighbours differ."""
     sums = np.cumsum(1.0 / (np.arange(count) + head))
     rank = np.searchsorted(sums, words * 2.0**-32 * sums[-1], side="right")
-    return np.minimum(rank, count - 1) * _scatter(count) % count
+    scattered: NDArray[np.int64] = np.minimum(rank, count - 1) * _scatter(count) % count
+    return scattered
 
 
 def _scatter(count: int) -> int:

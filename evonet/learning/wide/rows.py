@@ -1,4 +1,4 @@
-"""Samples as lists of the columns that they have: dense arrays and SciPy's sparse matrices alike."""
+"""Samples as lists of the columns that they have, from dense arrays and sparse matrices alike."""
 
 from __future__ import annotations
 
@@ -76,8 +76,8 @@ def read_rows(x: Any, owner: str = "WideClassifier") -> Rows:
     array = np.asarray(x)
     if array.ndim == 1:
         raise ShapeError(
-            f"X has the shape {list(array.shape)}. Expected 2D array, got 1D array instead. Reshape "
-            "your data: X.reshape(-1, 1) for one feature, X.reshape(1, -1) for one sample."
+            f"X has the shape {list(array.shape)}. Expected 2D array, got 1D array instead. "
+            "Reshape your data: X.reshape(-1, 1) for one feature, X.reshape(1, -1) for one sample."
         )
     if array.ndim != 2:
         raise ShapeError(f"X has the shape {list(array.shape)}. Expected two dimensions.")

@@ -135,8 +135,8 @@ def _read_level(
     for part in PARTS:
         array = arrays.get(f"{name}.{part}")
         shape = (rows, 4 if part == "state" else width)
-        fits = array is not None and array.dtype == np.float32 and array.shape == shape
-        check(fits, f"{name}.{part} does not have the shape {list(shape)}.")
+        if array is None or array.dtype != np.float32 or array.shape != shape:
+            raise CheckpointError(f"{name}.{part} does not have the shape {list(shape)}.")
         found.append(array)
     updates = found[3][:, 3]
     check(((updates >= 0) & (updates <= 2**24)).all(), f"{name}.state counts no updates.")

@@ -63,7 +63,9 @@ def read_targets(
     _check_length(y.shape[0], num_samples)
     width = num_classes if classes is None else len(classes)
     if width not in (None, y.shape[1]):
-        raise ShapeError(f"y has {y.shape[1]:,} columns. Expected one for each of {width:,} classes.")
+        raise ShapeError(
+            f"y has {y.shape[1]:,} columns. Expected one for each of {width:,} classes."
+        )
     rows = read_rows(y, "y")
     kept = rows.values != 0
     counted = np.concatenate([[0], np.cumsum(kept)])
@@ -79,8 +81,8 @@ def _as_column(y: NDArray[Any]) -> NDArray[Any]:
     except ImportError:
         Kind = UserWarning
     warnings.warn(
-        "A column-vector y was passed when a 1d array was expected. Please change the shape of y to "
-        "(n_samples, ), for example using ravel().",
+        "A column-vector y was passed when a 1d array was expected. Please change the shape of y "
+        "to (n_samples, ), for example using ravel().",
         Kind,
         stacklevel=4,
     )
@@ -107,10 +109,11 @@ def _read_classes(
         labels = y.astype(np.int32)
         known = np.arange(num_classes) if classes is None else classes
     elif classes is None:
-        known, labels = np.unique(y, return_inverse=True)
+        known, places = np.unique(y, return_inverse=True)
+        labels = places.astype(np.int32)
     else:
         known = classes
-        labels = np.minimum(np.searchsorted(known, y), len(known) - 1)
+        labels = np.minimum(np.searchsorted(known, y), len(known) - 1).astype(np.int32)
         strange = known[labels] != y
         if strange.any():
             first = y[strange][0]

@@ -1,7 +1,7 @@
 """The text format of the extreme classification repository, read natively and checked.
 
-    3 10 5               samples, features, labels
-    0,4 1:0.5 7:0.25     labels, then feature:value; a sample without labels starts with a space
+3 10 5               samples, features, labels
+0,4 1:0.5 7:0.25     labels, then feature:value; a sample without labels starts with a space
 """
 
 from __future__ import annotations

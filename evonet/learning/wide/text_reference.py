@@ -1,4 +1,4 @@
-"""The text format in plain Python: the oracle of `kernels/native/xmc_text.cpp`, and the fallback."""
+"""The text format in plain Python: the oracle and the fallback of kernels/native/xmc_text.cpp."""
 
 from __future__ import annotations
 
@@ -44,9 +44,7 @@ def read_text(text: bytes, where: str) -> tuple[Any, ...]:
     for line in lines[samples + 1 :]:
         reader.line += 1
         if line.strip(b" \t\r"):
-            reader.fail(
-                f"there are more samples than the {samples} that the first line promises"
-            )
+            reader.fail(f"there are more samples than the {samples} that the first line promises")
     return (
         num_features,
         num_labels,
@@ -109,6 +107,8 @@ class _Reader:
                 self.fail(f"feature {feature} appears twice")
             number = np.float32(value) if _NUMBER.fullmatch(value) else np.float32(np.nan)
             if not np.isfinite(number):
-                self.fail(f"expected a finite number, found {quoted(value.decode(errors='replace'))}")
+                self.fail(
+                    f"expected a finite number, found {quoted(value.decode(errors='replace'))}"
+                )
             found[feature] = float(number)
         return sorted(found.items())

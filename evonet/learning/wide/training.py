@@ -139,9 +139,7 @@ class WideModel:
         empty: Leaves the levels to the caller, who has read them from a file.
     """
 
-    def __init__(
-        self, settings: WideSettings, kernels: WideKernels, empty: bool = False
-    ) -> None:
+    def __init__(self, settings: WideSettings, kernels: WideKernels, empty: bool = False) -> None:
         settings.check()
         self.settings = settings
         self.kernels = kernels
@@ -230,9 +228,7 @@ class WideModel:
             changed = np.flatnonzero(updates != self._hashed_updates).astype(np.int32)
         self._hashed_updates = updates
         self.kernels.rehash(self.plan, self.outputs, changed, self._codes)
-        self._tables = self.kernels.build(
-            self._codes, self.buckets, self.settings.seed, self.epoch
-        )
+        self._tables = self.kernels.build(self._codes, self.buckets, self.settings.seed, self.epoch)
 
     @property
     def tables(self) -> Tables:
@@ -249,6 +245,8 @@ class WideModel:
         if batch.hidden is not None:
             return self.kernels.put(batch.hidden)
         assert self.inputs is not None
+        assert batch.lists is not None
+        assert batch.values is not None
         return self.kernels.sum(batch.lists, batch.values, self.inputs.weights, True)
 
     def find_active(self, hidden: Any, label_start: Longs, labels: Ints) -> Lists:
@@ -282,7 +280,7 @@ class WideModel:
         gradient, loss, hit = kernels.forward(
             hidden, self.outputs, active, batch.label_start, batch.labels, 1.0 / count
         )
-        if self.inputs is not None and batch.hidden is None:
+        if self.inputs is not None and batch.lists is not None and batch.values is not None:
             back = kernels.backward(active, gradient, self.outputs.weights, hidden)
             kernels.update(active, gradient, hidden, self.outputs, True, self.rule)
             kernels.update(batch.lists, batch.values, back, self.inputs, False, self.rule)

@@ -12,6 +12,8 @@ from evonet.genes.population import Population
 from evonet.learning.wide.rows import Rows
 from evonet.network import Network, compile
 
+IDENTITY = "identity"
+
 
 def trunk_network(trunk: Any) -> Network:
     """The network of a trunk.
@@ -29,7 +31,8 @@ def trunk_network(trunk: Any) -> Network:
         trunk = trunk.compile()
     if not isinstance(trunk, Network) or trunk.num_genomes != 1:
         raise OptionError(
-            "trunk must be a compiled network, a champion or a population, of one genome."
+            "trunk must be a compiled network, a champion or a population, of one genome, or "
+            '"identity".'
         )
     if trunk.kind != "feedforward":
         raise OptionError(f"trunk must be a feed-forward network, and this one is {trunk.kind}.")
@@ -42,6 +45,8 @@ def trunk_width(trunk: Any, num_inputs: int) -> int:
     Raises:
         ShapeError: It has other inputs than the samples.
     """
+    if isinstance(trunk, str) and trunk == IDENTITY:
+        return num_inputs
     network = trunk_network(trunk)
     if network.num_inputs != num_inputs:
         raise ShapeError(f"X has {num_inputs} features, and the trunk {network.num_inputs} inputs.")
@@ -50,8 +55,11 @@ def trunk_width(trunk: Any, num_inputs: int) -> int:
 
 def trunk_rows(trunk: Any, rows: Rows, width: int) -> NDArray[np.float32]:
     """What a trunk answers, [n, width] with zeros behind its outputs."""
-    network = trunk_network(trunk)
-    answers = np.asarray(network(rows.dense().astype(network.dtype)))[0].astype(np.float32)
+    if isinstance(trunk, str) and trunk == IDENTITY:
+        answers = rows.dense()
+    else:
+        network = trunk_network(trunk)
+        answers = np.asarray(network(rows.dense().astype(network.dtype)))[0].astype(np.float32)
     hidden = np.zeros((len(rows), width), np.float32)
     hidden[:, : answers.shape[1]] = answers
     return hidden
