@@ -9,7 +9,7 @@
 // Only weights decay. A gene that would not stay finite stays as it is.
 #pragma once
 
-#include "numerics/portable.h"
+#include "learning/adam.h"
 
 EVONET_NAMESPACE_BEGIN
 
@@ -38,10 +38,8 @@ EVONET_FN void take_step(const StepRule<Lane<T>>& rule, T gradient, T& gene, T& 
     first = multiply_add(all<T>(rule.momentum), first, gradient);
     now = multiply_add(all<T>(rule.minus_rate), first, now);
   } else {
-    first = multiply_add(all<T>(rule.beta1), first, rule.rest1 * gradient);
-    second = multiply_add(all<T>(rule.beta2), second, (rule.rest2 * gradient) * gradient);
-    const T root = square_root(rule.square_factor * second) + rule.epsilon;
-    now = now - (rule.mean_factor * first) / root;
+    const AdamRule<Lane<T>> adam{rule.beta1, rule.beta2, rule.rest1, rule.rest2, rule.epsilon};
+    adam_step(adam, rule.mean_factor, rule.square_factor, gradient, now, first, second);
   }
   gene = now - now == T{} ? now : gene;
 }
