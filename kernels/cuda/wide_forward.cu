@@ -6,7 +6,7 @@ using namespace evonet;
 
 constexpr int kMostThreads = 256;
 
-extern "C" __global__ void __launch_bounds__(kMostThreads)
+extern "C" __global__ void __launch_bounds__(kMostThreads, 4)
     wide_forward(const float* __restrict__ dense, const float* __restrict__ weights,
                  const float* __restrict__ state, int width, const long long* __restrict__ begin,
                  const long long* __restrict__ end, const int* __restrict__ rows,

@@ -9,7 +9,7 @@ using namespace evonet;
 constexpr int kMostThreads = 128;
 constexpr int kColumns = 4;  // of a lane at a time
 
-extern "C" __global__ void __launch_bounds__(kMostThreads)
+extern "C" __global__ void __launch_bounds__(kMostThreads, 8)
     wide_update(int num_rows, int num_samples, int width, const long long* __restrict__ begin,
                 const long long* __restrict__ end, const int* __restrict__ list,
                 const float* __restrict__ coefficient, const float* __restrict__ dense,
@@ -51,9 +51,10 @@ extern "C" __global__ void __launch_bounds__(kMostThreads)
     EVONET_UNROLL
     for (int i = 0; i < kColumns; ++i) {
       const int j = first + lane + 32 * i;
-      if (j >= width) continue;
-      const long long at = (long long)row * width + j;
-      adam_step(rule, rate, scale, gradient[i], weights[at], mean[at], square[at]);
+      if (j < width) {
+        const long long at = (long long)row * width + j;
+        adam_step(rule, rate, scale, gradient[i], weights[at], mean[at], square[at]);
+      }
     }
   }
   __syncwarp();

@@ -452,15 +452,15 @@ class WideClassifier(Estimator):
                 if getattr(expected, field.name) != getattr(saved.model.settings, field.name)
             ]
             raise CheckpointError(f"{where}: the run had other settings: {', '.join(names)}.")
-        batch = saved.params.get("batch"), saved.params.get("validation")
-        if saved.progress.get("examples") != examples or batch != (self.batch, self.validation):
-            raise CheckpointError(f"{where}: the run had other examples, or other batches.")
         try:
             epoch, index, best, waited = saved.progress["place"]
             sums = {str(k): float(v) for k, v in saved.progress["sums"].items()}
             place = _Place(int(epoch), int(index), float(best), int(waited), sums)
         except (AttributeError, KeyError, TypeError, ValueError):
             raise CheckpointError(f"{where}: this is a model, not a checkpoint of a fit.") from None
+        batch = saved.params.get("batch"), saved.params.get("validation")
+        if saved.progress.get("examples") != examples or batch != (self.batch, self.validation):
+            raise CheckpointError(f"{where}: the run had other examples, or other batches.")
         self._adopt(saved)
         self.classes_ = targets.classes
         return place

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,10 @@ from evonet.learning.wide.classifier import WideClassifier
 from evonet.learning.wide.planted import PlantedShape, plant
 
 QUICK: dict[str, Any] = {"hidden": 16, "epochs": 30, "batch": 16, "threads": 1}
+
+with warnings.catch_warnings():  # that it does not derive from scikit-learn's class
+    warnings.simplefilter("ignore")
+    CHECKS = list(estimator_checks_generator(WideClassifier(**QUICK)))
 
 
 def digits() -> tuple[np.ndarray, ...]:
@@ -62,7 +67,7 @@ def test_planted_samples_do_not_depend_on_what_else_is_drawn() -> None:
 
 @pytest.mark.parametrize(
     ("estimator", "check"),
-    list(estimator_checks_generator(WideClassifier(**QUICK))),
+    CHECKS,
     ids=lambda each: getattr(getattr(each, "func", each), "__name__", ""),
 )
 @pytest.mark.filterwarnings("ignore")
