@@ -277,7 +277,7 @@ def recall(options: argparse.Namespace) -> None:
 
 
 def _recall(model: Any, hidden: Any, best: Any, kind: str, bits: int, tables: int) -> str:
-    from evonet.backends.wide import Buckets
+    from evonet.backends.wide_level import Buckets
     from evonet.learning.wide.hashing import make_plan
 
     settings, kernels = model.settings, model.kernels

@@ -13,7 +13,7 @@ from evonet.installation import load_native
 
 if TYPE_CHECKING:
     from evonet.backends.cuda.device import Device
-    from evonet.backends.wide import AdamRule, Buckets, HashPlan, Level, Lists, Tables
+    from evonet.backends.wide_level import AdamRule, Buckets, HashPlan, Level, Lists, Tables
 
 THREADS: Final = 256
 UPDATE_THREADS: Final = 128
@@ -63,7 +63,7 @@ class CudaWide:
     ) -> Any:
         """Draws weights on the host, once, and uploads them."""
         from evonet.backends.reference.wide import ReferenceWide
-        from evonet.backends.wide import CpuWide
+        from evonet.backends.wide_cpu import CpuWide
 
         host = ReferenceWide() if load_native() is None else CpuWide()
         return self.put(host.first_weights(num_rows, hidden, width, scale, seed, level))
@@ -103,7 +103,7 @@ class CudaWide:
 
     def build(self, codes: Any, buckets: Buckets, seed: int, epoch: int) -> Tables:
         """Fills the buckets of all tables from codes [tables, R]."""
-        from evonet.backends.wide import Tables
+        from evonet.backends.wide_level import Tables
 
         tables, num_rows = (int(n) for n in codes.shape)
         make = self._device.empty
@@ -146,7 +146,7 @@ class CudaWide:
         Raises:
             OptionError: A sample may have more rows than a block can sort.
         """
-        from evonet.backends.wide import Lists
+        from evonet.backends.wide_level import Lists
 
         if most > MOST_ACTIVE:
             raise OptionError(

@@ -15,7 +15,7 @@ from evonet.numerics.elementary import exponential, fused, log_float
 from evonet.numerics.philox import Purpose, choose, philox, uniform
 
 if TYPE_CHECKING:
-    from evonet.backends.wide import AdamRule, Buckets, HashPlan, Level, Lists, Tables
+    from evonet.backends.wide_level import AdamRule, Buckets, HashPlan, Level, Lists, Tables
 
 Array = NDArray[Any]
 Floats = NDArray[np.float32]
@@ -68,7 +68,7 @@ class ReferenceWide:
 
     def build(self, codes: Ints, buckets: Buckets, seed: int, epoch: int) -> Tables:
         """Fills the buckets of all tables from codes [tables, R]."""
-        from evonet.backends.wide import Tables
+        from evonet.backends.wide_level import Tables
 
         num_tables, num_rows = codes.shape
         starts = np.zeros((num_tables, buckets.count + 1), np.int32)
@@ -98,7 +98,7 @@ class ReferenceWide:
         most: int,
     ) -> Lists:
         """Finds the rows of each sample."""
-        from evonet.backends.wide import Lists
+        from evonet.backends.wide_level import Lists
 
         num_samples, num_tables = codes.shape
         active = np.zeros((num_samples, most), np.int32)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from evonet.backends.wide import BIN_COLUMNS, BORROWINGS, DIGIT_BITS, HASH_KINDS, HashPlan
+from evonet.backends.wide_level import BIN_COLUMNS, BORROWINGS, DIGIT_BITS, HASH_KINDS, HashPlan
 from evonet.numerics.philox import Purpose, choose, philox
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from evonet.backends.wide import Lists
+from evonet.backends.wide_level import Lists
 from evonet.errors import ShapeError
 
 MOST_COLUMNS = 2**31 - 2

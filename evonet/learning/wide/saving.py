@@ -9,7 +9,8 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from evonet.backends.wide import Level, WideKernels
+from evonet.backends.wide import WideKernels
+from evonet.backends.wide_level import Level
 from evonet.errors import CheckpointError, FileFormatError
 from evonet.files.checksummed_tensors import read_tensors, write_tensors
 from evonet.files.saved_state import SavedState, check

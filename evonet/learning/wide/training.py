@@ -23,7 +23,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from evonet.backends.wide import (
+from evonet.backends.wide import WideKernels
+from evonet.backends.wide_level import (
     DIGIT_BITS,
     HASH_KINDS,
     ROW_LANES,
@@ -33,7 +34,6 @@ from evonet.backends.wide import (
     Level,
     Lists,
     Tables,
-    WideKernels,
 )
 from evonet.errors import OptionError, check_option, check_positive, check_seed, check_whole
 from evonet.learning.wide.hashing import make_plan

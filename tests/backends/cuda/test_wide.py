@@ -11,7 +11,9 @@ import pytest
 
 from evonet import OptionError, WideClassifier
 from evonet.backends.cuda import compiler
-from evonet.backends.wide import Buckets, CpuWide, resolve_wide
+from evonet.backends.wide import resolve_wide
+from evonet.backends.wide_cpu import CpuWide
+from evonet.backends.wide_level import Buckets
 from evonet.learning.wide.training import WideModel
 from tests.backends.cuda.test_compile import ARCHS, why_missing
 from tests.cupy_stand_in import Machine

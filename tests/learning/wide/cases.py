@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from evonet.backends.wide import Lists
+from evonet.backends.wide_level import Lists
 from evonet.learning.wide.training import Batch, WideModel, WideSettings
 
 SMALL: dict[str, Any] = {

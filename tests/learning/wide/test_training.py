@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from evonet import OptionError, ShapeError
 from evonet.backends.reference.wide import ReferenceWide, dots
-from evonet.backends.wide import Buckets, CpuWide, Lists
+from evonet.backends.wide_cpu import CpuWide
+from evonet.backends.wide_level import Buckets, Lists
 from evonet.installation import require_native
 from evonet.learning.wide.hashing import default_bits, make_plan
 from evonet.learning.wide.training import WideModel
