@@ -72,7 +72,7 @@ class ExactSum {
   }
 
   uint64_t bit_at(int bit) const {
-    const size_t limb = bit / 32 < kLimbs ? bit / 32 : kLimbs - 1;
+    const size_t whole = static_cast<size_t>(bit) / 32, limb = whole < kLimbs ? whole : kLimbs - 1;
     return static_cast<uint64_t>(limbs_[limb]) >> (bit - 32 * static_cast<int>(limb)) & 1;
   }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "native/links.h"
+#include "native/output_rows.h"
 #include "nodes/cells.h"
 
 EVONET_NAMESPACE_BEGIN
@@ -168,6 +169,11 @@ class GenomePass {
     const int64_t outputs = s_.num_outputs;
     const int64_t count = num_samples();
     T* y = call_.y + (genome * call_.num_samples + block_.begin) * outputs;
+    if (width_ > 1 && count == width_ &&
+        store_whole_samples(workspace_.values, s_.output_slot + genome * outputs, outputs, width_,
+                            y)) {
+      return !interrupted_after(kCopyCost * outputs);
+    }
     for (int64_t o = 0; o < outputs; ++o) {
       if (interrupted_after(kCopyCost)) return false;
       const int32_t slot = s_.output_slot[genome * outputs + o];

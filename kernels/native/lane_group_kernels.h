@@ -42,15 +42,20 @@ void run_lane_group(const LaneGroupView<T>& group, const T* x, bool shared, T* v
     }
   }
   const T* weight = group.weight;
-  const int32_t* source = group.source;
+  const uint16_t* source = group.source;
+  const char* const bytes = reinterpret_cast<const char*>(values);
   T* to = values + (1 + inputs) * W;
-  for (int64_t k = 0; k < group.num_nodes; ++k, to += W) {
+  for (int64_t k = 0; k < group.num_steps; ++k, to += W) {
     V sum[kRows] = {};
     const T* const end = weight + int64_t{group.num_links[k]} * W;
     for (; weight < end; weight += W, source += W) {
 #pragma GCC unroll 2
       for (int r = 0; r < kRows; ++r) {
-        sum[r] = agg_sum_next(sum[r], load<V>(weight + r * kV), gather<V>(values, source + r * kV));
+        const auto place = [&](int i) {
+          return reinterpret_cast<const T*>(bytes + int64_t{source[r * kV + i]} * kRowUnit) +
+                 r * kV + i;
+        };
+        sum[r] = agg_sum_next(sum[r], load<V>(weight + r * kV), collect<V, T>(place));
       }
     }
     const T* const bias = group.genes + 2 * k * W;

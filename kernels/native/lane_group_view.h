@@ -6,14 +6,18 @@
 
 namespace evonet {
 
+// Rows of values start at multiples of so many bytes.
+constexpr int kRowUnit = 8;
+
 template <class T>
 struct LaneGroupView {
-  int64_t num_nodes, num_lanes, num_inputs, num_outputs;
+  int64_t num_steps, num_lanes, num_inputs, num_outputs;
   const int64_t* genome;
   const int32_t *num_links, *activation;
   const uint8_t* each;
   const T *genes, *weight;
-  const int32_t *source, *output;
+  const uint16_t* source;
+  const int32_t* output;
 };
 
 }  // namespace evonet

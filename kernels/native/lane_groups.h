@@ -1,13 +1,15 @@
 // lane_groups.h: networks side by side in the lanes of vectors, for a single sample, with which one
-// network could fill no vector. A group holds W networks node by node and link by link; a node with
-// fewer links than its neighbours is filled up with links that add nothing. Row 0 of the values is
-// always 0, then come the inputs, then the k-th node of every lane.
+// network could fill no vector. A group holds W networks step by step (see lane_plan.h) and link by
+// link; a node with fewer links than its neighbours is filled up with links that add nothing. Row 0
+// of the values is always 0, then come the inputs, then what every lane computes at each step.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "native/lane_group_view.h"
+#include "native/lane_plan.h"
 #include "native/schedule_view.h"
 #include "native/thread_pool.h"
 
@@ -17,14 +19,13 @@ template <class T>
 struct LaneGroup {
   static constexpr int kDiffer = -1;
 
-  int64_t num_nodes = 0;            // of the largest network
   std::vector<int64_t> genome;      // [lanes in use]
-  std::vector<int32_t> num_links;   // [nodes] of any lane
-  std::vector<int32_t> activation;  // [nodes], or kDiffer
-  std::vector<uint8_t> each;        // [nodes, W] activation of each lane
-  std::vector<T> genes;             // [nodes, 2, W] bias and response
+  LanePlan plan;                    // until it is packed, only num_links [steps] afterwards
+  std::vector<int32_t> activation;  // [steps], or kDiffer
+  std::vector<uint8_t> each;        // [steps, W] activation of each lane
+  std::vector<T> genes;             // [steps, 2, W] bias and response
   std::vector<T> weight;            // [rows, W]
-  std::vector<int32_t> source;      // [rows, W] position in values
+  std::vector<uint16_t> source;     // [rows, W] start of a row of values, in units of kRowUnit
   std::vector<int32_t> output;      // [O, W] position in values
 };
 
@@ -32,11 +33,9 @@ struct LaneGroup {
 template <class T>
 class LaneGroups {
  public:
-  // Whether the schedule can be packed: networks without memory that sum, few of whose links
-  // would be filled up, and whose values stay in the second-level cache.
-  static bool fit(const ScheduleView<T>& s, int width);
-
-  LaneGroups(const ScheduleView<T>& s, int width, int threads);
+  // Null unless they are networks without memory that sum, few of whose links would be filled up,
+  // and whose values stay in the second-level cache.
+  static std::unique_ptr<const LaneGroups> make(const ScheduleView<T>& s, int width, int threads);
 
   int64_t count() const { return static_cast<int64_t>(groups_.size()); }
   LaneGroupView<T> operator[](int64_t group) const;
@@ -45,6 +44,8 @@ class LaneGroups {
   int64_t num_links() const { return num_links_; }
 
  private:
+  LaneGroups(const ScheduleView<T>& s, int width);
+
   void pack(const ScheduleView<T>& s, int width, LaneGroup<T>& group) const;
 
   int64_t num_inputs_, num_outputs_;

@@ -107,12 +107,12 @@ struct NodeRun {
   int activation, aggregation;
 };
 
-// The common case, kept out of line: the loop over links needs all registers for itself. No node
-// here has many links, and the activation is a built-in one.
-template <class V, int R, class T>
-__attribute__((noinline)) void sum_run(const ScheduleView<T>& s, NodeRun run, T* values) {
+// The common case: nodes that sum, none of which has many links. apply(vector of the sums) is what
+// is stored, and finished(row) comes after it.
+template <class V, int R, class T, class Apply, class Finished>
+EVONET_FN void sum_nodes(const ScheduleView<T>& s, NodeRun run, T* values, Apply apply,
+                         Finished finished) {
   constexpr int kCount = sizeof(V) / sizeof(T), W = R * kCount;
-  const ActivateRow<T> activate = activation_on_rows<T>(run.activation);
   int64_t edge = s.edge_start[run.begin];
   const int32_t* source = s.source + edge;
   const T* weight = s.weight + edge;
@@ -121,14 +121,23 @@ __attribute__((noinline)) void sum_run(const ScheduleView<T>& s, NodeRun run, T*
     const int64_t count = s.edge_start[k + 1] - edge;
     const V bias = broadcast<V>(s.bias[k]), response = broadcast<V>(s.response[k]);
     const auto finish = [&](int r, V sum) {
-      store(row + r * kCount, preactivation(bias, response, sum));
+      store(row + r * kCount, apply(preactivation(bias, response, sum)));
     };
     fold_links<Fold_sum, V, R>(values, source, weight, count, finish, NeverStop());
-    activate(row, W);
+    finished(row);
     edge += count;
     source += count;
     weight += count;
   }
+}
+
+// With a built-in activation, which is called. Out of line, as all runs are: the loop over links
+// needs all registers for itself.
+template <class V, int R, class T>
+__attribute__((noinline)) void sum_run(const ScheduleView<T>& s, NodeRun run, T* values) {
+  constexpr int W = R * int{sizeof(V) / sizeof(T)};
+  const ActivateRow<T> activate = activation_on_rows<T>(run.activation);
+  sum_nodes<V, R>(s, run, values, [](V z) { return z; }, [&](T* row) { activate(row, W); });
 }
 
 template <class V, int R, class T>
@@ -150,9 +159,11 @@ __attribute__((noinline)) void join_run(const ScheduleView<T>& s, NodeRun run, T
   }
 }
 
-// The common case of one sample; see number_runs.h.
+// The common case in rows of one sample and of few vectors; see fused_runs.h.
 template <class T>
 void sum_numbers(const ScheduleView<T>& s, NodeRun run, T* values);
+template <class T, int R>
+void sum_vectors(const ScheduleView<T>& s, NodeRun run, T* values);
 
 // A width of rows, and the code for it.
 template <class T>
@@ -162,26 +173,36 @@ struct RowKernels {
   void (*join)(const ScheduleView<T>& s, NodeRun run, T* values, T* scratch, Interrupt& interrupt);
 };
 
-template <class T, class V, int R>
-constexpr RowKernels<T> kRow = {R * int{sizeof(V) / sizeof(T)}, &sum_run<V, R, T>,
-                                &join_run<V, R, T>};
-
-// Eight accumulators hide the latency of a multiply-add and still fit the registers. Where a
-// multiply-add takes many instructions, there is no latency to hide.
+// Eight accumulators hide the latency of a multiply-add and still fit the registers; beside them, a
+// call costs little. Where a multiply-add takes many instructions, there is no latency to hide, and
+// a call costs nothing.
 #if defined(EVONET_SLOW_FMA)
-constexpr int kNumRows = 2;
+constexpr int kNumRows = 2, kMostFused = 0;
 #else
-constexpr int kNumRows = 5;
+constexpr int kNumRows = 5, kMostFused = 4;
 #endif
+
+template <class T, int R>
+constexpr auto row_sum() {
+  if constexpr (R <= kMostFused) {
+    return &sum_vectors<T, R>;
+  } else {
+    return &sum_run<FullVector<T>, R, T>;
+  }
+}
+
+template <class T, int R>
+constexpr RowKernels<T> kRow = {R * kVectorLanes<T>, row_sum<T, R>(),
+                                &join_run<FullVector<T>, R, T>};
 
 template <class T>
 constexpr RowKernels<T> kRows[kNumRows] = {
     {1, &sum_numbers<T>, &join_run<T, 1, T>},
-    kRow<T, FullVector<T>, 1>,
+    kRow<T, 1>,
 #if !defined(EVONET_SLOW_FMA)
-    kRow<T, FullVector<T>, 2>,
-    kRow<T, FullVector<T>, 4>,
-    kRow<T, FullVector<T>, 8>,
+    kRow<T, 2>,
+    kRow<T, 4>,
+    kRow<T, 8>,
 #endif
 };
 

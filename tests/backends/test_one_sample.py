@@ -12,7 +12,7 @@ from evonet.functions.registry import ACTIVATIONS
 from evonet.installation import require_native
 
 # Beyond the calls after which networks are packed.
-CALLS = 6
+CALLS = 10
 SIMD_LEVELS = require_native().simd_levels()
 EACH_ACTIVATION = [function.name for function in ACTIVATIONS]
 

@@ -42,6 +42,7 @@ SOURCES = [
     NATIVE / "compile_schedule.cpp",
     NATIVE / "lane_groups.cpp",
     NATIVE / "link_readers.cpp",
+    NATIVE / "lane_plan.cpp",
     NATIVE / "rollout.cpp",
     NATIVE / "speciate.cpp",
     NATIVE / "thread_pool.cpp",

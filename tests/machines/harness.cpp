@@ -230,11 +230,12 @@ template <class T>
 void single(const Case& c, const Isa& isa, const Sink& sink) {
   const ScheduleView<T> s = read_schedule<T>(c);
   const ForwardKernels<T>& kernels = isa.kernels(T()).forward;
-  if (!LaneGroups<T>::fit(s, kernels.group_lanes)) {
+  const auto made = LaneGroups<T>::make(s, kernels.group_lanes, kThreads);
+  if (made == nullptr) {
     std::fprintf(stderr, "%s does not fit groups\n", c.name.c_str());
     std::exit(2);
   }
-  const LaneGroups<T> groups(s, kernels.group_lanes, kThreads);
+  const LaneGroups<T>& groups = *made;
   AlignedArray<T> values(groups.max_rows() * kernels.group_lanes);
   Buffer<T> y(s.num_genomes * s.num_outputs);
   for (int64_t i = 0; i < groups.count(); ++i) {

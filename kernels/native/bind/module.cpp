@@ -233,16 +233,14 @@ class Forward {
 
   // Networks that are asked for single samples again and again are packed once, after as many calls
   // as packing costs. Null before that, and for networks that do not fit.
-  static constexpr int kCallsBeforePacking = 3;
+  static constexpr int kCallsBeforePacking = 8;
   const LaneGroups<T>* side_by_side() const {
     const std::lock_guard<std::mutex> lock(packing_);
     if (single_calls_ < kCallsBeforePacking) {
       ++single_calls_;
     } else if (!packed_) {
       packed_ = true;
-      if (LaneGroups<T>::fit(schedule_, kernels_.group_lanes)) {
-        groups_ = std::make_unique<const LaneGroups<T>>(schedule_, kernels_.group_lanes, threads_);
-      }
+      groups_ = LaneGroups<T>::make(schedule_, kernels_.group_lanes, threads_);
     }
     return groups_.get();
   }

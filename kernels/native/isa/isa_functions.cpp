@@ -1,7 +1,7 @@
 // isa_functions.cpp: functions on rows of numbers for one instruction set.
 #include "native/activation_rows.h"
+#include "native/fused_runs.h"
 #include "native/loss_rows.h"
-#include "native/number_runs.h"
 #include "native/program_rows.h"
 
 EVONET_NAMESPACE_BEGIN
@@ -18,5 +18,14 @@ EVONET_NAMESPACE_BEGIN
   template void loss_rows(int, const T*, const T*, int64_t, int64_t, T*);
 EVONET_FUNCTIONS(float)
 EVONET_FUNCTIONS(double)
+
+#if !defined(EVONET_SLOW_FMA)
+#define EVONET_FUSED(T)                                                 \
+  template void sum_vectors<T, 1>(const ScheduleView<T>&, NodeRun, T*); \
+  template void sum_vectors<T, 2>(const ScheduleView<T>&, NodeRun, T*); \
+  template void sum_vectors<T, kMostFused>(const ScheduleView<T>&, NodeRun, T*);
+EVONET_FUSED(float)
+EVONET_FUSED(double)
+#endif
 
 EVONET_NAMESPACE_END
