@@ -2,13 +2,15 @@
 
     python -m benchmarks.versions OLD NEW [--pairs 15] [--threads 2] [--only forward]
 
-OLD and NEW are folders with a built evonet/. Each runs in a process of its own; they take turns, so
-that a busy machine slows both. Only names that every version has are used.
+OLD and NEW are checkouts in which evonet was built: the extension lies in evonet/, or in a folder
+of build/. Each runs in a process of its own; they take turns, so that a busy machine slows both.
+Only names that every version has are used.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import os
 import statistics
@@ -16,6 +18,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 from typing import Any
 
@@ -57,10 +60,16 @@ def workloads(threads: int) -> dict[str, Callable[[], Callable[[], object]]]:
         return lambda: evonet.compile(genomes, **options)
 
     return {
+        "forward, 10/30, 32 samples": lambda: forward(population(10, 30, 1000), 32),
         "forward, 50/200, 32 samples": lambda: forward(population(50, 200, 1000), 32),
+        "forward, 50/200, 256 samples": lambda: forward(population(50, 200, 1000), 256),
         "forward, 200/2000, 256 samples": lambda: forward(population(200, 2000, 100), 256),
-        "forward, one sample": lambda: forward(population(50, 200, 1000), 1),
-        "forward, float64": lambda: forward(population(50, 200, 1000, "float64"), 32),
+        "forward, 10/30, one sample": lambda: forward(population(10, 30, 1000), 1),
+        "forward, 50/200, one sample": lambda: forward(population(50, 200, 1000), 1),
+        "forward, 200/2000, one sample": lambda: forward(population(200, 2000, 1000), 1),
+        "forward, float64, 10/30": lambda: forward(population(10, 30, 1000, "float64"), 32),
+        "forward, float64, 50/200": lambda: forward(population(50, 200, 1000, "float64"), 32),
+        "forward, float64, 200/2000": lambda: forward(population(200, 2000, 100, "float64"), 256),
         "recurrent step": lambda: forward(population(50, 200, 200), 32, kind="recurrent"),
         "compile": compiling,
         "ten generations of 1,000": lambda: generations(1000),
@@ -69,8 +78,40 @@ def workloads(threads: int) -> dict[str, Callable[[], Callable[[], object]]]:
     }
 
 
-def work(threads: int) -> None:
+class _Extension:
+    """Finds the extension that a checkout built, wherever it lies in it."""
+
+    def __init__(self, folder: Path) -> None:
+        built = [*folder.glob("evonet/_native*.so"), *folder.glob("build/*/_native*.so")]
+        if not built:
+            raise SystemExit(f"{folder}: no _native*.so in evonet/ or build/*/. Build it first.")
+        self.path = max(built, key=lambda path: path.stat().st_mtime)
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
+        if name != "evonet._native":
+            return None
+        return importlib.util.spec_from_file_location(name, self.path)
+
+
+def _import_from(folder: Path) -> None:
+    """Makes `import evonet` find a checkout.
+
+    An editable install puts a finder of its own first, and would answer for every checkout with the
+    one that is installed.
+    """
+    ours = [f for f in sys.meta_path if f.__module__.startswith(("_frozen_importlib", "importlib"))]
+    sys.meta_path[:] = [_Extension(folder), *ours]  # type: ignore[list-item]
+    sys.path.insert(0, str(folder))
+    import evonet
+
+    found = Path(evonet.__file__ or "").resolve()
+    if folder not in found.parents:
+        raise SystemExit(f"evonet was imported from {found}, and not from {folder}.")
+
+
+def work(folder: Path, threads: int) -> None:
     """Answers each name on the standard input with the seconds that one call took."""
+    _import_from(folder)
     known, calls = workloads(threads), {}
     for line in sys.stdin:
         name = line.rstrip("\n")
@@ -93,8 +134,8 @@ def _seconds(call: Callable[[], object], count: int) -> float:
 
 def _start(folder: Path, threads: int) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, __file__, "--work", "--threads", str(threads)],
-        env={**os.environ, "PYTHONPATH": str(folder.resolve())},
+        [sys.executable, __file__, str(folder.resolve()), "--work", "--threads", str(threads)],
+        env={**os.environ, "EVONET_REQUIRE_NATIVE": "1"},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -106,7 +147,10 @@ def _ask(worker: subprocess.Popen[str], name: str) -> float:
     assert worker.stdout is not None
     worker.stdin.write(name + "\n")
     worker.stdin.flush()
-    return float(json.loads(worker.stdout.readline()))
+    answer = worker.stdout.readline()
+    if not answer:
+        raise SystemExit(f"{name}: the worker ended.")
+    return float(json.loads(answer))
 
 
 def main() -> None:
@@ -118,13 +162,14 @@ def main() -> None:
     parser.add_argument("--work", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.work:
-        work(options.threads)
+        work(options.folders[0], options.threads)
         return
     if len(options.folders) != 2:
         parser.error("two folders are needed, OLD and NEW")
     workers = [_start(folder, options.threads) for folder in options.folders]
     print(f"{'workload':32} {'new / old':>9} {'quartiles':>15} {'old, ms':>9}")
-    for name in filter(lambda name: options.only in name, workloads(options.threads)):
+    names = [name for name in workloads(options.threads) if options.only in name]
+    for name in names:
         for worker in workers:
             _ask(worker, name)
         ratios, old = [], []
