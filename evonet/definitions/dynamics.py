@@ -81,6 +81,9 @@ class Dynamics:
         Raises:
             OptionError: An option has a value that is not allowed, or that this kind does not have.
         """
+        given = kind, propagation, time_step, steps
+        if given == _DEFAULTS and type(steps) is int:  # by far the commonest
+            return FEEDFORWARD
         check_option("kind", kind, KIND_NAMES)
         check_option("propagation", propagation, PROPAGATIONS)
         known = KINDS[KIND_IDS[kind]]
@@ -121,3 +124,7 @@ class Dynamics:
     def num_parameters(self) -> int:
         """The number of parameters per node that only this kind has."""
         return len(KINDS[self.kind_id].parameters)
+
+
+FEEDFORWARD: Final = Dynamics()
+_DEFAULTS: Final = ("feedforward", "next-step", None, 1)

@@ -110,6 +110,8 @@ def _numbers(name: str, found: Any) -> npt.NDArray[np.float64]:
 
     NumPy would parse text, and drop imaginary parts and masks.
     """
+    if type(found) is np.ndarray and found.dtype == np.float64:
+        return found.copy()
     try:
         if np.ma.is_masked(found):
             raise TypeError("some of them are masked")

@@ -91,13 +91,15 @@ def build_schedule(
             genome=cyclic,
         )
     checked: Any = fields.pop("checked", None)
+    if checked is None:
+        freeze(fields)
     genes = fields.pop("gene", None)
     schedule = Schedule(
         num_inputs=population.num_inputs,
         num_outputs=population.num_outputs,
         dynamics=dynamics,
         cell=node_parameters(population, dynamics, genes, len(fields["bias"])),
-        **freeze(fields),
+        **fields,
     )
     if checked is not None:  # what was compiled is right, and needs no second look
         checked.complete(schedule)

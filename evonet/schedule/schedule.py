@@ -14,13 +14,11 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from evonet.definitions.dynamics import Dynamics
+from evonet.definitions.dynamics import FEEDFORWARD, Dynamics
 from evonet.errors import ShapeError
 
 if TYPE_CHECKING:
     from evonet.schedule.analysis import Analysis
-
-FEEDFORWARD: Final = Dynamics()
 
 
 @dataclasses.dataclass(frozen=True, eq=False, kw_only=True)

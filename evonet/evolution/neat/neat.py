@@ -21,8 +21,8 @@ from evonet.evaluation import Evaluation
 from evonet.evolution.algorithm import Algorithm, Description
 from evonet.evolution.neat.reproduction import plan_mating
 from evonet.evolution.neat.saved import ARRAYS, SETTINGS, pack_species, unpack_species
-from evonet.evolution.neat.species import Species, SpeciesRecord, join_members
-from evonet.evolution.neat.stagnation import Verdict, highest, judge_species
+from evonet.evolution.neat.species import Species, SpeciesRecord
+from evonet.evolution.neat.stagnation import Verdict, judge_species
 from evonet.evolution.state import State
 from evonet.files.saved_state import SavedState
 from evonet.genes.population import Population
@@ -70,17 +70,15 @@ class NEAT(Algorithm):
         state = self.state
         assert state.fitness is not None
         assert state.verdict is not None
-        members, starts = join_members(state.verdict.species)
-        best = highest(self.sign * state.fitness[members], starts)
         species = [
             SpeciesRecord(
                 key=s.key,
-                size=len(s),
+                size=len(s.members),
                 best=self.sign * score,
                 age=state.generation - s.created,
                 last_improved=s.last_improved,
             )
-            for s, score in zip(state.verdict.species, best, strict=True)
+            for s, score in zip(state.verdict.species, state.verdict.highest, strict=True)
         ]
         fields = {
             "species": species,

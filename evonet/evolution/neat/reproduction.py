@@ -60,9 +60,10 @@ def plan_mating(
     species = species[max(0, len(species) - pop_size // least) :]
     members, starts = join_members(species)
     amounts = share_out(scores[members], starts, pop_size, least, config)
-    sizes = [len(s) for s in species]
-    kept = [min(config.elitism, *pair) for pair in zip(amounts, sizes, strict=True)]
-    parents = [min(n, max(2, math.ceil(config.survival_threshold * n))) for n in sizes]
+    sizes = [len(s.members) for s in species]
+    elitism, surviving = config.elitism, config.survival_threshold
+    kept = [min(elitism, amount, n) for amount, n in zip(amounts, sizes, strict=True)]
+    parents = [min(n, max(2, math.ceil(surviving * n))) for n in sizes]
     children = [amount - elites for amount, elites in zip(amounts, kept, strict=True)]
     shares = MatingShares(
         members,

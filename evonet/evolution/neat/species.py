@@ -36,9 +36,12 @@ class ScoreHistory(Sequence[float]):
     def extended(self, score: float) -> ScoreHistory:
         """Returns a history with one more score."""
         longer = ScoreHistory.__new__(ScoreHistory)
-        recent = (*self._recent, score)
-        longer._recent = recent[-MOST_SCORES:]
-        longer._forgotten = max(self._forgotten, *recent[:-MOST_SCORES], -np.inf)
+        recent = self._recent
+        if len(recent) < MOST_SCORES:
+            longer._recent, longer._forgotten = (*recent, score), self._forgotten
+        else:
+            longer._recent = (*recent[1:], score)
+            longer._forgotten = max(self._forgotten, recent[0])
         longer.best = max(self.best, score)
         return longer
 
@@ -106,7 +109,7 @@ class Species:
     def with_score(self, score: float, generation: int) -> Species:
         """Returns the species with its score in a generation."""
         history = self.score_history
-        improved = len(history) == 0 or score > history.best
+        improved = score > history.best or not history
         return Species(
             self.key,
             self.created,
@@ -122,8 +125,9 @@ class Species:
 
 def join_members(species: Sequence[Species]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Returns the members of all species in turn, and where those of each begin, [S + 1]."""
-    members = np.concatenate([s.members for s in species]) if species else np.zeros(0, np.int64)
-    return members, np.array([0, *accumulate(map(len, species))])
+    groups = [s.members for s in species]
+    members = np.concatenate(groups) if groups else np.zeros(0, np.int64)
+    return members, np.array([0, *accumulate(map(len, groups))])
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,10 +20,12 @@ class Verdict(NamedTuple):
     Attributes:
         species: All of them, in the order given, each with the score of this generation.
         survivors: Those that live on, worst first.
+        highest: The highest score in each of the species.
     """
 
     species: list[Species]
     survivors: list[Species]
+    highest: list[float]
 
 
 def judge_species(
@@ -38,19 +40,21 @@ def judge_species(
         config: When a species stagnates, and how many are spared.
     """
     members, starts = join_members(species)
-    found = SCORES_OF_SPECIES[config.species_fitness_func](scores[members], starts)
+    grouped = scores[members]
+    best = highest(grouped, starts)
+    score_of = SCORES_OF_SPECIES[config.species_fitness_func]
+    found = best if score_of is highest else score_of(grouped, starts)
     judged = [s.with_score(score, generation) for s, score in zip(species, found, strict=True)]
-    ranked = sorted(judged, key=lambda s: s.score_history[-1])
+    ranked = sorted(range(len(judged)), key=found.__getitem__)
     survivors: list[Species] = []
-    alive = len(ranked)
-    for position, s in enumerate(ranked):
-        spared = len(ranked) - position <= config.species_elitism
-        stagnant = generation - s.last_improved >= config.max_stagnation
-        if stagnant and not spared and alive > config.species_elitism:
+    alive, spared, latest = len(ranked), config.species_elitism, generation - config.max_stagnation
+    for position, i in enumerate(ranked):
+        s = judged[i]
+        if s.last_improved <= latest and len(ranked) - position > spared and alive > spared:
             alive -= 1
         else:
             survivors.append(s)
-    return Verdict(judged, survivors)
+    return Verdict(judged, survivors, best)
 
 
 def highest(values: Scores, starts: Indices) -> list[float]:
