@@ -45,16 +45,6 @@ class GenomeLinks {
   const GenomeLink* data() const { return links_.data.get(); }
 
  private:
-  // Finds the number of the node with a key, or -1; a copy, so that loops keep it in registers.
-  auto node_finder() const {
-    return [index = &index_, keys = p_.node_key + first_node_, count = num_nodes_](int64_t key) {
-      const int32_t number = (*index)[key];
-      const bool is_there =
-          static_cast<uint32_t>(number) < static_cast<uint32_t>(count) && keys[number] == key;
-      return is_there ? number : -1;
-    };
-  }
-
   bool count(bool& in_order, Interrupt& interrupt) {
     const int64_t* const target = p_.target + first_conn_;
     const bool* const enabled = p_.enabled + first_conn_;
@@ -62,17 +52,19 @@ class GenomeLinks {
     make_room(target_, num_conns_);
     make_room(links_, num_conns_);
     link_start_.assign(num_nodes_ + 1, 0);
-    int32_t* const number_of_target = target_.data.get();
-    const auto node_with = node_finder();
+    int32_t *const number_of_target = target_.data.get(), *const link_end = link_start_.data() + 1;
+    const KeyFinder node_with = index_.finder();
+    bool known = true;
     const bool finished = in_pieces(interrupt, num_conns_, [&](int32_t begin, int32_t end) {
       for (int32_t i = begin; i < end; ++i) {
         const int32_t number = number_of_target[i] = node_with(target[i]);
-        makes_sense_ &= number >= 0;
-        link_start_[number + 1] += enabled[i];
+        known &= number >= 0;
+        link_end[number] += enabled[i];
         in_order &= rank[i] == i;
       }
     });
-    if (!finished || !makes_sense_) return false;
+    makes_sense_ = known;
+    if (!finished || !known) return false;
     for (int32_t k = 0; k < num_nodes_; ++k) link_start_[k + 1] += link_start_[k];
     return true;
   }
@@ -98,22 +90,24 @@ class GenomeLinks {
     const bool* const enabled = p_.enabled + first_conn_;
     const int32_t *const number_of_target = target_.data.get(), *const by_rank =
                                                                     by_rank_.data.get();
-    const auto num_inputs = static_cast<int32_t>(p_.num_inputs);
+    const int64_t num_inputs = p_.num_inputs;
     GenomeLink* const links = links_.data.get();
     cursor_.assign(link_start_.begin(), link_start_.end());
-    const auto node_with = node_finder();
+    int32_t* const cursor = cursor_.data();
+    const KeyFinder node_with = index_.finder();
+    bool known = true;
     const bool finished = in_pieces(interrupt, num_conns_, [&](int32_t begin, int32_t end) {
       for (int32_t r = begin; r < end; ++r) {
         const int32_t i = in_order ? r : by_rank[r];
         if (!enabled[i]) continue;
         const int64_t key = source[i];
-        const int32_t node = key < 0 ? -1 : node_with(key);
-        makes_sense_ &= key < 0 ? key >= -int64_t{num_inputs} : node >= 0;
-        const int32_t number = static_cast<int32_t>(key < 0 ? -1 - key : num_inputs + node);
-        links[cursor_[number_of_target[i]]++] = {number, i};
+        const int64_t number = key < 0 ? -1 - key : num_inputs + node_with(key);
+        known &= (key < 0) == (number < num_inputs);  // an unknown node would be the last input
+        links[cursor[number_of_target[i]]++] = {static_cast<int32_t>(number), i};
       }
     });
-    return finished && makes_sense_;
+    makes_sense_ = known;
+    return finished && known;
   }
 
   const PopulationView<T>& p_;

@@ -1,6 +1,7 @@
 // key_index.h: from the keys of one genome's nodes to 0..N-1, for one genome after another.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -8,37 +9,73 @@
 
 namespace evonet {
 
+// Finds the number of a key, or -1 if it is not there. To copy, so that loops keep it in registers.
+class KeyFinder {
+ public:
+  // slots[key] for keys below `span`, and slots[span] = -1.
+  KeyFinder(const int32_t* slots, uint64_t span) : slots_(slots), span_(span), dense_(true) {}
+  explicit KeyFinder(const KeyTable& table) : table_(table), dense_(false) {}
+
+  int32_t operator()(int64_t key) const {
+    if (!dense_) return key < 0 ? -1 : table_.find(key);
+    const auto at = static_cast<uint64_t>(key);  // large if it is negative
+    return slots_[at < span_ ? at : span_];      // without a branch: keys come in any order
+  }
+
+ private:
+  const int32_t* slots_ = nullptr;
+  uint64_t span_ = 0;
+  KeyTable table_{};
+  bool dense_;
+};
+
 // A plain table while keys are dense, else a hash table.
 class KeyIndex {
  public:
   // False unless keys ascend from 0 or more.
   bool build(const int64_t* keys, int32_t count) {
-    bool ascends = count == 0 || keys[0] >= 0;
+    const int64_t last = count == 0 ? -1 : keys[count - 1];
+    if (last < int64_t{count} - 1) return false;
+    return last < 4 * int64_t{count} + 256 ? build_dense(keys, count, last + 1)
+                                           : build_sparse(keys, count);
+  }
+
+  const KeyFinder& finder() const { return finder_; }
+
+ private:
+  bool build_dense(const int64_t* keys, int32_t count, int64_t span) {
+    make_room(span + 1);
+    int32_t* const slots = slots_.data();
+    if (span > count) std::fill(slots, slots + span, -1);  // else all will be written
+    bool ascends = true;
+    for (int64_t i = 0, before = -1; i < count; before = keys[i++]) {
+      ascends &= before < keys[i];
+      const auto at = static_cast<uint64_t>(keys[i]);  // large if it is negative
+      slots[at < static_cast<uint64_t>(span) ? at : span] = static_cast<int32_t>(i);
+    }
+    slots[span] = -1;
+    finder_ = KeyFinder(slots, static_cast<uint64_t>(span));
+    return ascends;
+  }
+
+  bool build_sparse(const int64_t* keys, int32_t count) {
+    bool ascends = keys[0] >= 0;
     for (int32_t i = 1; i < count; ++i) ascends &= keys[i - 1] < keys[i];
     if (!ascends) return false;
-    dense_ = count == 0 || keys[count - 1] < 4 * int64_t{count} + 256;
-    const int64_t largest = count == 0 ? -1 : keys[count - 1];
-    const auto needed = static_cast<size_t>(dense_ ? largest + 1 : table_slots(count));
-    if (slots_.size() < needed) slots_.resize(needed);
-    table_ = {reinterpret_cast<const long long*>(keys), slots_.data(), table_bits(count)};
-    if (!dense_) {
-      table_.build(count);
-    } else {
-      for (int32_t i = 0; i < count; ++i) slots_[keys[i]] = i;
-    }
+    make_room(table_slots(count));
+    const KeyTable table{reinterpret_cast<const long long*>(keys), slots_.data(),
+                         table_bits(count)};
+    table.build(count);
+    finder_ = KeyFinder(table);
     return true;
   }
 
-  // Any number, or -1, for a key that is not there.
-  int32_t operator[](int64_t key) const {
-    if (!dense_) return table_.find(key);
-    return static_cast<uint64_t>(key) < slots_.size() ? slots_[key] : -1;
+  void make_room(int64_t slots) {
+    if (slots_.size() < static_cast<size_t>(slots)) slots_.resize(slots);
   }
 
- private:
   std::vector<int32_t> slots_;
-  KeyTable table_{};
-  bool dense_ = true;
+  KeyFinder finder_{nullptr, 0};
 };
 
 }  // namespace evonet

@@ -45,7 +45,7 @@ struct KeyTable {
     }
   }
 
-  // The key must be there.
+  // -1 if the key is not there.
   EVONET_METHOD int32 find(int64 key) const {
     return slots[find_slot(slots, bits, hash_key(key), [&](int32 i) { return keys[i] == key; })];
   }
