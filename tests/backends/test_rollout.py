@@ -262,14 +262,12 @@ def test_ctrl_c_stops_a_rollout_and_the_next_one_works(episodes: int, threads: i
     )
     few = many.rollout("pendulum", episodes={episodes}, max_steps=7).returns.tobytes()
     for _ in range(3):
-        begin = time.perf_counter()
         try:
-            press_during(
-                lambda: many.rollout("pendulum", episodes={episodes}, max_steps=10_000_000), 1
+            press_during(  # uninterrupted, it would take hours, and run_script gives up
+                lambda: many.rollout("pendulum", episodes={episodes}, max_steps=2**31 - 1), 1
             )
         except KeyboardInterrupt:
-            # Uninterrupted, it would take minutes.
-            assert time.perf_counter() - begin < 20
+            pass
         else:
             raise AssertionError("Ctrl-C was not met")
         again = many.rollout("pendulum", episodes={episodes}, max_steps=7)
