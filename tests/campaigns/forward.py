@@ -441,7 +441,8 @@ def run_neat(networks: int, seed: int, chunk: int = 500, samples: int = 4) -> Ne
             for key in range(min(chunk, networks - report.networks))
         ]
         population = evonet.Population.from_neat(genomes, config)
-        schedule = build_schedule(population, on_cycle="zero")
+        # Every value keeps its slot, to be read after the last level.
+        schedule = build_schedule(population, on_cycle="zero", reuse_slots=False)
         x = random_samples(rng, (len(genomes), samples, num_inputs), np.float64)
         y = evonet.Network(with_probes(schedule), "cpu", 1)(x)
         plain = evonet.compile(population, on_cycle="zero")(x)

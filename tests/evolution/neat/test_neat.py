@@ -456,7 +456,7 @@ def test_stagnation_is_that_of_neat_python(
                 g: SimpleNamespace(fitness=scores[g]) for g in members.tolist()
             }
         before = [(s.last_improved, list(s.score_history)) for s in alive]
-        judged, survivors = judge_species(alive, np.array(scores), generation, config)
+        judged, survivors, _ = judge_species(alive, np.array(scores), generation, config)
         assert [(s.last_improved, list(s.score_history)) for s in alive] == before
         living = SimpleNamespace(species={k: s for k, s in their_set.species.items() if k in keys})
         update = theirs.update(living, generation)
