@@ -30,6 +30,7 @@ class Clock:
 
     def wrap(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Returns the same function, with a stopwatch."""
+
         def timed(*args: Any, **options: Any) -> Any:
             start = time.thread_time()
             try:
