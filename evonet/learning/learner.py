@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from evonet.backends.differentiable import Differentiable, check_slopes
 from evonet.backends.learning import LearningState
-from evonet.definitions.dynamics import Dynamics
+from evonet.definitions.dynamics import FEEDFORWARD, Dynamics
 from evonet.errors import OptionError
 from evonet.functions.registry import LOSS_IDS
 from evonet.genes.population import Population
@@ -20,7 +20,6 @@ from evonet.learning.best import Best
 from evonet.learning.lesson import Lesson, lesson_of
 from evonet.learning.rule import update_rule
 from evonet.schedule.build import OnCycle
-from evonet.schedule.schedule import FEEDFORWARD
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

@@ -11,14 +11,14 @@ import numpy as np
 
 from evonet.backends.reference import control as reference_control
 from evonet.definitions.controls import CONTROL_IDS, find_control
-from evonet.definitions.dynamics import Dynamics
+from evonet.definitions.dynamics import FEEDFORWARD, Dynamics
 from evonet.genes.population import Population
 from evonet.installation import load_native
 from evonet.network import compile as compile_network
 from evonet.network import compile_with
 from evonet.report.history import Floats
 from evonet.report.layout import drawn_schedule
-from evonet.schedule.schedule import FEEDFORWARD, Schedule
+from evonet.schedule.schedule import Schedule
 from evonet.schedule.slots import trace_slots
 
 # Enough to watch for a minute; some tasks last half an hour.

@@ -9,12 +9,11 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from evonet.definitions.dynamics import Dynamics
+from evonet.definitions.dynamics import FEEDFORWARD, Dynamics
 from evonet.functions.registry import ACTIVATION_TABLE, AGGREGATION_TABLE
 from evonet.genes.population import Population
 from evonet.genes.selection import drop_idle_inputs
 from evonet.schedule import Schedule, build_schedule
-from evonet.schedule.schedule import FEEDFORWARD
 from evonet.schedule.slots import trace_slots
 
 # Passes over the columns; each moves nodes nearer to their neighbours.

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evonet.config import Config
-from evonet.definitions.dynamics import Dynamics
+from evonet.definitions.dynamics import FEEDFORWARD, Dynamics
 from evonet.errors import EvonetError, FileFormatError, OptionError
 from evonet.evolution.state import Best, Retest
 from evonet.files.atomic import open_atomic
@@ -35,7 +35,6 @@ from evonet.network import Network
 from evonet.network import compile as compile_network
 from evonet.runs.champion_fields import FORMAT, VERSION, Scalar, check_fields
 from evonet.runs.champion_text import digest, digest_text, lay_out_text, write_genes
-from evonet.schedule.schedule import FEEDFORWARD
 from evonet.tasks.encoding import Encoding
 
 Document: TypeAlias = dict[str, Any]

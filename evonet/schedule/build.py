@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Final, Literal
 
-from evonet.definitions.dynamics import Dynamics
+from evonet.definitions.dynamics import FEEDFORWARD, Dynamics
 from evonet.errors import CyclicGenomeError, OptionError, check_option, check_threads
 from evonet.genes.population import Population
 from evonet.installation import load_native, require_native
 from evonet.schedule import reference
 from evonet.schedule.cells import node_parameters
-from evonet.schedule.schedule import FEEDFORWARD, Schedule, freeze
+from evonet.schedule.schedule import Schedule, freeze
 
 # Each input takes a slot, in arrays that threads allocate before they see the first gene.
 MOST_INPUTS: Final = 1 << 27

@@ -9,13 +9,13 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from evonet.definitions.dynamics import Dynamics
+from evonet.definitions.dynamics import FEEDFORWARD, Dynamics
 from evonet.errors import OptionError, ShapeError
 from evonet.functions.native import define_natively
 from evonet.functions.registry import ACTIVATION_TABLE, AGGREGATION_TABLE
 from evonet.genes.arrays import MOST_PINS
 from evonet.installation import load_native
-from evonet.schedule.schedule import FEEDFORWARD, Schedule
+from evonet.schedule.schedule import Schedule
 
 
 def check_schedule(schedule: Schedule, native: bool | None = None) -> None:

@@ -26,10 +26,9 @@ from evonet import Population
 from evonet.backends.cpu import CpuBackend
 from evonet.backends.cuda.cost import Workload
 from evonet.backends.cuda.plan import candidate_plans, option_sets
-from evonet.definitions.dynamics import Dynamics
+from evonet.definitions.dynamics import FEEDFORWARD, Dynamics
 from evonet.functions.registry import ACTIVATIONS, AGGREGATIONS, LOSSES
 from evonet.schedule import Schedule, build_schedule
-from evonet.schedule.schedule import FEEDFORWARD
 from tests import simt
 from tests.support.cuda_runs import SMALL, TINY, run_loss, run_plan
 from tests.support.random_networks import random_genes, random_samples

@@ -68,12 +68,12 @@ class ReporterBridge(Callback):
             self._reporters.found_solution(self._config, neat.generation, best)
             return
         assert neat.state.verdict is not None
-        judged, survivors = neat.state.verdict
-        alive = {s.key for s in survivors}
-        for s in judged:
+        verdict = neat.state.verdict
+        alive = {s.key for s in verdict.survivors}
+        for s in verdict.species:
             if s.key not in alive:
                 self._reporters.species_stagnant(s.key, species.species[s.key])
-        self._told = _fitness_of(survivors, scores)
+        self._told = _fitness_of(verdict.survivors, scores)
 
     def on_end(self, result: Result) -> None:
         """Reports the best genome of a run that has no fitness threshold."""

@@ -16,12 +16,11 @@ from evonet import Population
 from evonet.backends.cuda.cost import Workload
 from evonet.backends.cuda.plan import candidate_plans, option_sets
 from evonet.backends.reference.loss import total_loss
-from evonet.definitions.dynamics import Dynamics
+from evonet.definitions.dynamics import FEEDFORWARD, Dynamics
 from evonet.functions.registry import ACTIVATION_IDS, AGGREGATION_IDS, LOSSES
 from evonet.genes.genome import Connection, Node
 from evonet.installation import resource_folder
 from evonet.schedule import Schedule, build_schedule
-from evonet.schedule.schedule import FEEDFORWARD
 from tests import simt
 from tests.support import strategies
 from tests.support.cuda_runs import SMALL, TINY, compiled, run_forward, run_loss, run_plan
