@@ -49,9 +49,9 @@ def did_you_mean(found: object, allowed: Iterable[str]) -> str:
 
     Args:
         found: What was found; upper and lower case count as equal.
-        allowed: What would have been accepted.
+        allowed: What would have been accepted; names may come from a file.
     """
-    options = list(allowed)
+    options = list(map(name, allowed))
     word = found.lower()[:MOST_CHARACTERS] if isinstance(found, str) else ""
     longer = [option for option in options if option.startswith(f"{word}_")]
     if len(longer) > 1:

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evonet.backends import Backend, DeviceBound, resolve_backend
+from evonet.backends.actor import Actor, make_actor
 from evonet.backends.arrays import as_type, read_genome_index, read_numbers, read_positions
 from evonet.backends.base import Episodes, Rollout
 from evonet.backends.differentiable import Differentiable, check_outputs
@@ -285,6 +286,21 @@ class Network:
             first=check_whole("first_episode", first_episode, 0, most),
         )
         return self._bound.rollout(played, read_positions(genomes, self._num_genomes))
+
+    def actor(self, genome: int = 0) -> Actor:
+        """Returns one of the networks alone, to answer one observation [I] at a time.
+
+        An actor has a memory of its own, apart from that of this object and of other actors. It
+        answers on the processor, in a microsecond, with the bits of a call for all networks.
+
+        Args:
+            genome: Which network, 0 to P - 1.
+
+        Raises:
+            OptionError: There is no such genome.
+        """
+        check_whole("genome", genome, 0, self._num_genomes - 1)
+        return make_actor(self.schedule, genome, self.backend)
 
     def reset(self) -> None:
         """Forgets everything, as before the first call; feed-forward networks remember nothing."""

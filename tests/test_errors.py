@@ -77,6 +77,10 @@ def test_long_lists_of_names_are_not_printed() -> None:
     assert did_you_mean("name77x", names) == 'Did you mean "name77"?'
 
 
+def test_names_from_a_file_are_spelled_out() -> None:
+    assert did_you_mean("c", ["a\0\x1b", "b" * 500]) == f"Allowed: a\\x00\\x1b, {'b' * 100}...."
+
+
 def test_an_option_that_is_not_a_choice_gets_a_suggestion() -> None:
     check_option("kind", "a", ("a", "b"))
     with pytest.raises(OptionError, match=r"^kind='c' is not a choice. Allowed: a, b\.$"):

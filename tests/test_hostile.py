@@ -73,7 +73,7 @@ def test_the_campaign_notices_and_continues(
     act: Callable[[], None], outcome: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(watch, "SECONDS", 1)
-    monkeypatch.setattr(watch, "PATIENCE", 2.0)
+    monkeypatch.setattr(watch, "PATIENCE", 10)
 
     def attack(rng: random.Random, folder: Path) -> Input:
         return act if rng is third else lambda: None

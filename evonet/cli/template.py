@@ -19,6 +19,7 @@ from evonet.config.docstrings import read_section
 from evonet.config.schema import Schema
 from evonet.config.toml import write
 from evonet.installation import resource_folder
+from evonet.messages import printable
 from evonet.tasks.registry import RegisteredTask
 
 # Examples for options and settings without a default.
@@ -37,9 +38,9 @@ def write_template(path: Path, task: RegisteredTask) -> str:
     """Writes a config for a task, with all settings explained."""
     own = _shipped(task.name)
     beginning = (
-        f"# {path.stem}: evolve networks on {task.name}, {task.summary}.\n"
+        f"# {printable(path.stem)}: evolve networks on {task.name}, {task.summary}.\n"
         "#\n"
-        f"#     evonet evolve {path}\n"
+        f"#     evonet evolve {printable(str(path))}\n"
         "#\n"
         "# A line like #this = 1 shows a setting and its default. Remove the # to change it.\n"
     )

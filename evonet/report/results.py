@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from evonet.errors import FileFormatError
 from evonet.messages import counted
+from evonet.messages import name as name_of
 from evonet.report.markup import items, label, short, text
 from evonet.report.scale import Scale, room, ticks
 
@@ -41,9 +42,10 @@ def draw_results(path: Path) -> str:
         }[found["kind"]]
         drawing = draw(found, name, part, parts)
         scores = _scores(parts) if found["kind"] != "truth table" else ""
-    except (ValueError, TypeError, KeyError, AttributeError, IndexError, StopIteration,
+    except (ValueError, TypeError, LookupError, AttributeError, StopIteration, ArithmeticError,
             RecursionError) as error:  # fmt: skip
-        raise FileFormatError(f"{path}: these are no results of a champion: {error}") from error
+        reason = name_of(str(error))
+        raise FileFormatError(f"{path}: these are no results of a champion: {reason}") from error
     return items(['<div class="card results">', drawing, scores, "</div>"])
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, get_args
@@ -279,6 +280,6 @@ def _list(name: str, found: object, kind: type) -> tuple[Any, ...]:
 
 def _reals(name: str, found: object) -> tuple[float, ...]:
     numbers = _list(name, found, (int, float))  # type: ignore[arg-type]
-    if any(isinstance(number, bool) or not math.isfinite(number) for number in numbers):
+    if any(isinstance(number, bool) or not abs(number) <= sys.float_info.max for number in numbers):
         raise FileFormatError(f"encoding.{name} is {show(found)}. Expected finite numbers.")
     return tuple(map(float, numbers))

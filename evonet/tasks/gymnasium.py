@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evonet.config.rules import Flag, Maybe, Real, Whole
+from evonet.definitions.lock import Lock
 from evonet.errors import OptionError
 from evonet.evaluation import Evaluation, Round
 from evonet.messages import show
@@ -84,7 +85,8 @@ class GymnasiumTask(Task):
         self.fitness_threshold = read_option("solved", solved, Maybe(Real()), threshold)
         self.environment_steps = 0
         self._statistics = Statistics(self.num_inputs)
-        self._places: list[Environment] = []
+        self._idle: list[Environment] = []
+        self._lock = Lock()
 
     def evaluate(self, network: Network, seed: int) -> npt.NDArray[Any]:
         """Plays all episodes, then updates statistics of observations; see `Task.evaluate`."""
@@ -135,8 +137,14 @@ class GymnasiumTask(Task):
         from evonet.tasks.environments.episodes import play
 
         seeds = self.episode_seeds(seed, first_episode, episodes)
-        played = play(network, seeds, self._place, self._decode, self.view, gathers)
-        self.environment_steps += int(played.steps.sum())
+        # Threads play in environments of their own.
+        environment = self._idle.pop() if self._idle else self.make_environment()
+        try:
+            played = play(network, seeds, environment, self._decode, self.view, gathers)
+        finally:
+            self._idle.append(environment)
+        with self._lock:
+            self.environment_steps += int(played.steps.sum())
         return played
 
     @staticmethod
@@ -171,9 +179,9 @@ class GymnasiumTask(Task):
         made = make_environment(self.name, self._options, max_episode_steps=self.max_steps, **more)
         return Environment(self.name, made, self.action_repeat, self.frame_stack)
 
-    def decode(self, outputs: npt.NDArray[Any]) -> Any:
-        """Makes an action of each row of outputs [n, O]."""
-        return self._decode(np.asarray(outputs, np.float64))
+    def decode(self, outputs: list[float]) -> Any:
+        """Makes an action of O outputs."""
+        return self._decode(outputs)
 
     def film(self, network: Network, seed: int) -> bytes:
         """Draws episode 0 of a seed, as an animated PNG; see `Task.film`.
@@ -187,10 +195,9 @@ class GymnasiumTask(Task):
         return show_episode(self, network, start, "rgb_array").encode()
 
     def close(self) -> None:
-        """Closes all environments."""
-        for place in self._places:
-            place.close()
-        self._places.clear()
+        """Closes all environments that nobody plays in."""
+        while self._idle:
+            self._idle.pop().close()
 
     @property
     def state(self) -> dict[str, npt.NDArray[Any]]:
@@ -211,13 +218,8 @@ class GymnasiumTask(Task):
         if "moments" in gathered:
             self._statistics.merge(gathered["moments"])
 
-    def _place(self, index: int) -> Environment:
-        while len(self._places) <= index:
-            self._places.append(self.make_environment())
-        return self._places[index]
-
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_places": [], "_decode": None}
+        return {**self.__dict__, "_idle": [], "_decode": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         from evonet.tasks.environments.spaces import decoder

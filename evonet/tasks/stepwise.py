@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evonet.config.rules import Maybe, Real, Whole
+from evonet.definitions.lock import Lock
 from evonet.errors import OptionError, ShapeError
 from evonet.numerics.philox import Purpose, philox
 from evonet.tasks.base import Task, mean_return
@@ -62,7 +63,8 @@ class World(Protocol):
 class Stepwise(Task):
     """Fitness = mean return over a few episodes in a world that is stepped in Python.
 
-    All genomes play the same episodes. All arguments but `solved` are attributes.
+    All genomes play the same episodes. All arguments but `solved` are attributes. Threads may share
+    one; they play one after the other, as there is one world.
     """
 
     def __init__(
@@ -93,6 +95,7 @@ class Stepwise(Task):
                 "reset and step."
             )
         self.world = world
+        self._lock = Lock()
         self.num_inputs = world.num_inputs
         self.num_outputs = world.num_outputs
         self.episodes = read_option("episodes", episodes, Whole(1), 1)
@@ -120,6 +123,13 @@ class Stepwise(Task):
         numbers = first_episode + np.arange(episodes)
         words = philox(seed, 0, numbers, Purpose.EPISODE, 0)[0]
         seeds = np.tile((words >> np.uint64(1)).astype(np.int64), shape[0])
+        with self._lock:
+            return self._play(network, seeds, shape)
+
+    def _play(
+        self, network: Network, seeds: npt.NDArray[np.int64], shape: tuple[int, int]
+    ) -> npt.NDArray[np.float64]:
+        count = len(seeds)
         network.reset()
         seen = _check("reset", self.world.reset(seeds), (count, self.num_inputs))
         total = np.zeros(count)

@@ -195,6 +195,11 @@ def test_messages_spell_out_the_escape_codes_of_a_path(evonet_: CommandLine) -> 
     assert "\x1b" not in outcome.err
 
 
+def test_a_config_may_have_a_name_that_is_not_unicode(evonet_: CommandLine) -> None:
+    assert evonet_("new", "\udcff").status == Exit.DONE
+    assert r"# \udcff: evolve networks" in Path("\udcff.toml").read_text()
+
+
 # Reports on metrics that were edited, or are extreme.
 
 

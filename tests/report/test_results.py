@@ -45,6 +45,17 @@ def test_a_run_without_results_has_no_card(tmp_path: Path) -> None:
     assert draw_results(tmp_path / "results.json") == ""
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [('"examples": 7', '"examples": 1e999'), ("0.75", f"1{'0' * 400}"), ("[3, 1]", "[1e999, 1]")],
+)
+def test_results_beyond_all_numbers_are_refused(old: str, new: str, tmp_path: Path) -> None:
+    path = results(tmp_path / "r.json", "classification", {"confusion": [[3, 1], [0, 3]]})
+    path.write_text(path.read_text().replace(old, new))
+    with pytest.raises(FileFormatError, match="these are no results of a champion: "):
+        draw_results(path)
+
+
 def test_a_confusion_matrix_counts_what_was_taken_for_what(tmp_path: Path) -> None:
     part = {"confusion": [[3, 1], [0, 3]]}
     page = draw_results(results(tmp_path / "r.json", "classification", part))

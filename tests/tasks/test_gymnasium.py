@@ -6,8 +6,9 @@ import struct
 import sys
 import zlib
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, ClassVar, NoReturn
+from typing import Any, NoReturn
 
 import gymnasium
 import numpy as np
@@ -21,6 +22,7 @@ from evonet.errors import EpisodeError
 from evonet.files.animated_png import fit_frames
 from evonet.runs.start import resume_run, start_run
 from evonet.tasks import Control, Task, make_task
+from evonet.tasks.environments.environment import Environment
 from evonet.tasks.environments.episodes import play
 from evonet.tasks.environments.spaces import decoder, flatten, size_of
 from evonet.tasks.environments.statistics import Statistics
@@ -50,12 +52,12 @@ def gym_task(name: str, **options: Any) -> GymnasiumTask:
 
 
 class Counting:
-    """An environment that lasts as long as its seed says, and counts who steps it when."""
+    """An environment that lasts as long as its seed says, and counts its steps."""
 
-    steps: ClassVar[int] = 0
+    limit = None
 
     def __init__(self) -> None:
-        self.left = 0
+        self.left = self.start = self.steps = 0
 
     def reset(self, seed: int) -> Any:
         assert self.left == 0, "an episode was cut short"
@@ -67,37 +69,30 @@ class Counting:
 
     def act(self, action: Any) -> tuple[Any, float, bool, bool, Any]:
         assert self.left > 0, "an environment was stepped after its episode"
-        type(self).steps += 1
+        self.steps += 1
         self.left -= 1
         return np.array([float(self.start), float(self.left)]), 1.0, self.left == 0, False, {}
 
 
-@pytest.mark.parametrize("places", [1, 2, 7, 1000])
+@pytest.mark.parametrize("backend", ["cpu", "reference"])
 @pytest.mark.parametrize("kind", ["feedforward", "recurrent"])
-def test_only_running_episodes_are_stepped(places: int, kind: Any) -> None:
-    """Returns depend on nothing that is played beside, and no step is wasted."""
+def test_only_running_episodes_are_stepped(backend: Any, kind: Any) -> None:
+    """Answers depend on nothing that was played before, and no step is wasted."""
     genomes = Population.random(5, 2, 1, num_nodes=4, num_connections=8, seed=3)
     seeds = [3, 11, 1, 6]
-    made: dict[int, Counting] = {}
     heard: list[float] = []
 
-    def decode(outputs: Any) -> Any:
-        heard.extend(outputs[:, 0].tolist())
+    def decode(outputs: list[float]) -> Any:
+        heard.extend(outputs)
         return outputs
 
-    Counting.steps = 0
-    played = play(
-        evonet.compile(genomes, kind=kind),
-        seeds,
-        lambda i: made.setdefault(i, Counting()),
-        decode,
-        most_places=places,
-    )
+    environment = Counting()
+    network = evonet.compile(genomes, kind=kind, backend=backend)
+    played = play(network, seeds, environment, decode)
     assert played.returns.tolist() == [[3, 11, 1, 6]] * 5
     assert played.steps.tolist() == [[3, 11, 1, 6]] * 5
     assert not played.truncated.any()
-    assert Counting.steps == 5 * sum(seeds)
-    assert len(made) <= min(places, 20)
+    assert environment.steps == 5 * sum(seeds)
     # What networks answer in each episode is what one alone would answer, memory included.
     alone = []
     for g in range(5):
@@ -105,7 +100,7 @@ def test_only_running_episodes_are_stepped(places: int, kind: Any) -> None:
             network = evonet.compile(genomes[g : g + 1], kind=kind)
             seen = [[seed, 0.0], *([seed, left] for left in range(seed - 1, 0, -1))]
             alone += [float(network(np.array([x]))[0, 0, 0]) for x in seen]
-    assert sorted(heard) == sorted(alone)
+    assert heard == alone
 
 
 def test_a_gymnasium_environment_is_a_task() -> None:
@@ -148,7 +143,7 @@ def test_the_step_limit_truncates_and_the_environment_terminates() -> None:
     assert (played.steps[played.truncated] == 9).all()
 
 
-def test_no_step_is_wasted() -> None:
+def test_no_step_is_wasted(monkeypatch: pytest.MonkeyPatch) -> None:
     task = gym_task("CartPole-v1", episodes=3)
     taken = 0
 
@@ -158,11 +153,51 @@ def test_no_step_is_wasted() -> None:
             taken += 1
             return super().step(action)
 
-    for place in range(60):
-        environment = task._place(place)
-        environment.environment = Counted(environment.environment)
+    def make() -> Environment:
+        return Environment("x", Counted(gymnasium.make("CartPole-v1")))
+
+    monkeypatch.setattr(task, "make_environment", make)
     played = task.play(networks(task, 20), 1, 0, 3)
     assert taken == played.steps.sum() == task.environment_steps
+
+
+def test_episodes_are_those_of_gymnasium_itself() -> None:
+    """Neither the missing wrappers nor the quick check of actions change anything."""
+    for name, limit in (("CartPole-v1", 30), ("MountainCarContinuous-v0", 25)):
+        task = gym_task(name, max_steps=limit, episodes=2)
+        network = networks(task, 4)
+        found = task.play(network, 3, 0, 2)
+        plain = gymnasium.make(name, max_episode_steps=limit)
+        for g in range(4):
+            for e, seed in enumerate(task.episode_seeds(3, 0, 2)):
+                x, _ = plain.reset(seed=seed)
+                total, steps, over = 0.0, 0, False
+                while not over:
+                    outputs = network(np.array([x]))[g, 0].tolist()
+                    x, reward, terminated, truncated, _ = plain.step(task.decode(outputs))
+                    total, steps = total + float(reward), steps + 1
+                    over = terminated or truncated
+                assert (found.returns[g, e], found.steps[g, e]) == (total, steps)
+                assert found.truncated[g, e] == (not terminated)
+
+
+def test_a_space_still_refuses_what_is_no_action() -> None:
+    environment = gym_task("CartPole-v1").make_environment().environment
+    space = environment.unwrapped.action_space
+    for action in (0, 1, np.int64(1), True):
+        assert space.contains(action)
+    for action in (-1, 2, 1.0, "1", None, np.array([1])):
+        assert not space.contains(action)
+
+
+def test_threads_play_in_environments_of_their_own() -> None:
+    task = gym_task("CartPole-v1", episodes=4)
+    network = networks(task, 6)
+    wanted = task.play(network, 1, 0, 4).returns
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: task.play(network, 1, 0, 4).returns, range(12)))
+    assert all(returns.tobytes() == wanted.tobytes() for returns in found)
+    assert task.environment_steps == 13 * wanted.sum()
 
 
 # ---- spaces -------------------------------------------------------------------------------------
@@ -195,27 +230,40 @@ def test_observations_become_numbers(space: Any, seen: Any, numbers: list[float]
 def test_any_allowed_space_has_actions_that_it_contains() -> None:
     size = size_of(NESTED, "x", "actions")
     assert size == 2 + 2 + 4 + 5
-    for action in decoder(NESTED)(np.random.default_rng(1).normal(size=(50, size))):
-        assert NESTED.contains(action)
+    for outputs in np.random.default_rng(1).normal(size=(50, size)).tolist():
+        assert NESTED.contains(decoder(NESTED)(outputs))
 
 
-def test_continuous_actions_are_stretched_to_their_bounds() -> None:
-    moves = decoder(spaces.Box(-2, 2, (1,)))(np.array([[-5.0], [-1], [0], [0.5], [np.nan]]))
-    assert moves.ravel().tolist() == [-2, -2, 0, 1, 2]
-    half = decoder(spaces.Box(0.0, np.inf, (1,)))
-    assert half(np.array([[-3.0], [7.5]])).ravel().tolist() == [0, 7.5]
-    whole = decoder(spaces.Box(0, 255, (1,), np.uint8))
-    assert whole(np.array([[-1.0], [0.0], [1.0]])).ravel().tolist() == [0, 128, 255]
-    task = gym_task("Pendulum-v1", max_steps=3)
-    assert np.isfinite(task.evaluate(networks(task, 3), 0)).all()
+@pytest.mark.parametrize(
+    ("box", "outputs", "moves"),
+    [
+        (spaces.Box(-2, 2, (5,)), [-5.0, -1, 0, 0.5, np.nan], [-2, -2, 0, 1, 2]),
+        (spaces.Box(0.0, np.inf, (3,)), [-3.0, 7.5, np.nan], [0, 7.5, 0]),
+        (spaces.Box(0, 255, (3,), np.uint8), [-1.0, 0.0, 1.0], [0, 128, 255]),
+        (spaces.Box(-1, 3, (2, 1)), [0.0, 1.0], [[1], [3]]),
+    ],
+)
+def test_continuous_actions_are_stretched_to_their_bounds(
+    box: Any, outputs: list[float], moves: list[Any]
+) -> None:
+    found = decoder(box)(outputs)
+    assert found.tolist() == moves
+    assert box.contains(found)
+
+
+@pytest.mark.filterwarnings("error")
+def test_numbers_beyond_an_unbounded_action_become_its_largest() -> None:
+    box = spaces.Box(-np.inf, np.inf, (2,), np.float32)
+    most = float(np.finfo(np.float32).max)
+    assert decoder(box)([np.inf, -1e300]).tolist() == [most, -most]
 
 
 def test_the_largest_output_is_the_discrete_action() -> None:
     choose = decoder(spaces.Discrete(3, start=10))
-    assert choose(np.array([[0.1, 0.9, 0.9], [np.nan, -1, -2], [3, 2, 1]])) == [11, 11, 10]
-    several = decoder(spaces.MultiDiscrete([2, 3]))
-    assert several(np.array([[0.0, 1, 5, 4, 6]])).tolist() == [[1, 2]]
-    assert decoder(spaces.MultiBinary(2))(np.array([[-0.1, 0.2]])).tolist() == [[0, 1]]
+    rows = [[0.1, 0.9, 0.9], [np.nan, -1, -2], [3, 2, 1], [0, np.nan, 1], [np.nan] * 3]
+    assert [choose(row) for row in rows] == [11, 11, 10, 12, 10]
+    assert decoder(spaces.MultiDiscrete([2, 3]))([0.0, 1, 5, 4, 6]).tolist() == [1, 2]
+    assert decoder(spaces.MultiBinary(2))([-0.1, 0.2]).tolist() == [0, 1]
 
 
 def test_discrete_observations_become_one_input_each() -> None:
@@ -264,7 +312,7 @@ def test_statistics_are_those_of_all_observations() -> None:
             x, over = environment.reset(seed), False
             while not over:
                 seen.append(np.array(x))
-                action = plain.decode(alone(np.array([x]))[0])[0]
+                action = plain.decode(alone(np.array([x]))[0, 0].tolist())
                 x, _, terminated, truncated = environment.step(action)
                 over = terminated or truncated
     task.evaluate(network, 9)

@@ -208,6 +208,8 @@ def test_an_encoding_travels_as_json(tmp_path: Path) -> None:
                 continue
             with pytest.raises(FileFormatError, match="encoding"):
                 Encoding.from_dict({**document, name: wrong})
+    with pytest.raises(FileFormatError, match=r"encoding\.scale is .* Expected finite"):
+        Encoding.from_dict({**document, "scale": [10**400] * len(document["scale"])})
     with pytest.raises(FileFormatError, match="encoding must have"):
         Encoding.from_dict({**document, "more": 1})
 

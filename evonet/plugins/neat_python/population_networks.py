@@ -8,10 +8,11 @@ from typing import Any, NoReturn
 import numpy as np
 import numpy.typing as npt
 
+from evonet.backends.actor import Actor
 from evonet.backends.reference.loss import total_loss
 from evonet.definitions.dynamics import Dynamics
 from evonet.definitions.lock import Lock
-from evonet.errors import OptionError, ShapeError, check_option
+from evonet.errors import OptionError, ShapeError, check_option, check_whole
 from evonet.functions.registry import LOSS_IDS
 from evonet.network import Network
 from evonet.plugins.neat_python.installed import ctrnn_rule, network_engine
@@ -54,6 +55,10 @@ class PopulationNetwork:
             )
         with self._lock:
             return self._call(samples)
+
+    def actor(self, genome: int = 0) -> Actor:
+        """Returns one of the networks alone, as `Network` does, but sharing its memory with all."""
+        return _Row(self, check_whole("genome", genome, 0, self.num_genomes - 1))
 
     def _call(self, samples: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         width = samples.shape[-2]
@@ -98,6 +103,19 @@ class PopulationNetwork:
             "these networks have functions or formulas that no kernel computes, so no kernel can "
             "run whole episodes. Let Gymnasium step the environment: from_env(..., native=False)."
         )
+
+
+class _Row:
+    """One network of a population, which answers by calls for all of it."""
+
+    def __init__(self, network: PopulationNetwork, genome: int) -> None:
+        self._network = network
+        self._genome = genome
+        self.reset = network.reset
+
+    def __call__(self, x: npt.NDArray[Any]) -> list[float]:
+        outputs: list[float] = self._network(x[None])[self._genome, 0].tolist()
+        return outputs
 
 
 class ExactNetwork(PopulationNetwork):

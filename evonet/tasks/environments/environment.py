@@ -10,12 +10,14 @@ import gymnasium
 import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
+from gymnasium.wrappers import OrderEnforcing, TimeLimit
 
 from evonet.errors import EpisodeError, OptionError
 from evonet.tasks.environments.spaces import flatten
 from evonet.tasks.user import searching
 
 Floats = npt.NDArray[np.float64]
+Act = Callable[[Any], tuple[Any, Any, bool, bool, Any]]
 
 
 def make_environment(name: str, options: Mapping[str, Any], **more: Any) -> gymnasium.Env[Any, Any]:
@@ -41,12 +43,38 @@ def make_environment(name: str, options: Mapping[str, Any], **more: Any) -> gymn
         raise OptionError(f"gym:{name} cannot be made: {kind}{error}") from error
 
 
+def _strip(environment: gymnasium.Env[Any, Any]) -> tuple[gymnasium.Env[Any, Any], int | None]:
+    """Returns what is left without the wrappers that every environment has, and its step limit."""
+    limit = None
+    while type(environment) in (TimeLimit, OrderEnforcing):
+        if isinstance(environment, TimeLimit):
+            limit = environment._max_episode_steps
+        environment = environment.env  # type: ignore[attr-defined]
+    return environment, limit
+
+
+def _answer_quickly(space: spaces.Space[Any]) -> None:
+    """Lets a space recognise whole numbers at once.
+
+    Many environments check every action, which takes up to a sixth of a step.
+    """
+    if type(space) is not spaces.Discrete:
+        return
+    plain, start, end = space.contains, int(space.start), int(space.start + space.n)
+
+    def contains(action: Any) -> bool:
+        return (type(action) is int and start <= action < end) or plain(action)
+
+    space.contains = contains  # type: ignore[method-assign, assignment]
+
+
 class Environment:
     """An environment with action repeat and frame stack.
 
     Attributes:
         environment: Gymnasium's own object.
         seed: The seed of the current episode.
+        limit: Calls of `act` after which an episode ends; None if `act` sees to that.
     """
 
     def __init__(
@@ -68,14 +96,28 @@ class Environment:
         self.environment = environment
         self.seed = 0
         self._space = environment.observation_space
-        self._is_box = isinstance(self._space, spaces.Box) and len(self._space.shape) == 1
         self._repeat = action_repeat
         self._stack = frame_stack
         self._frames: Floats | None = None
+        self._elapsed = 0
+        # Steps are counted here, so that nothing stands between a network and its environment.
+        inner, self._most_steps = _strip(environment)
+        self._step = inner.step
+        _answer_quickly(environment.unwrapped.action_space)
+        is_plain = (
+            isinstance(self._space, spaces.Box)
+            and len(self._space.shape) == 1
+            and self._space.dtype in (np.float32, np.float64)
+        )
+        if is_plain and action_repeat == frame_stack == 1:
+            self.act: Act = inner.step
+            self.limit = self._most_steps
+        else:
+            self.act, self.limit = self._act, None
 
     def reset(self, seed: int) -> Floats:
         """Starts an episode; gives the first observation [I]."""
-        self.seed = seed
+        self.seed, self._elapsed = seed, 0
         try:
             seen, _ = self.environment.reset(seed=seed)
             frame = flatten(self._space, seen)
@@ -84,28 +126,21 @@ class Environment:
         self._frames = np.tile(frame, (self._stack, 1)) if self._stack > 1 else None
         return frame if self._frames is None else self._frames.reshape(-1)
 
-    @property
-    def act(self) -> Callable[[Any], tuple[Any, Any, bool, bool, Any]]:
-        """Acts; gives observation [I], reward, whether it was terminated, truncated, and more.
-
-        Where there is nothing to add, it is the environment's own method.
-        """
-        if self._is_box and self._repeat == self._stack == 1:
-            return self.environment.step
-        return self._act
-
     def _act(self, action: Any) -> tuple[Any, Any, bool, bool, Any]:
-        seen, reward, terminated, truncated, info = self.environment.step(action)
-        for _ in range(self._repeat - 1):
+        """Acts; gives observation [I], reward, whether it was terminated, truncated, and more."""
+        total = 0.0
+        for _ in range(self._repeat):
+            seen, reward, terminated, truncated, info = self._step(action)
+            total += float(reward)
+            self._elapsed += 1
+            truncated = truncated or self._elapsed == self._most_steps
             if terminated or truncated:
                 break
-            seen, more, terminated, truncated, info = self.environment.step(action)
-            reward = float(reward) + float(more)
         frame = flatten(self._space, seen)
         if self._frames is not None:
             self._frames = np.concatenate([self._frames[1:], frame[None]])
             frame = self._frames.reshape(-1)
-        return frame, reward, terminated, truncated, info
+        return frame, total, terminated, truncated, info
 
     def step(self, action: Any) -> tuple[Floats, float, bool, bool]:
         """Acts once; gives observation, reward, and whether it was terminated and truncated.
@@ -114,10 +149,10 @@ class Environment:
             EpisodeError: The environment failed.
         """
         try:
-            seen, reward, terminated, truncated, _ = self.act(action)
-            return np.asarray(seen, np.float64), float(reward), terminated, truncated
+            seen, reward, terminated, truncated, _ = self._act(action)
         except Exception as error:
             self.fail(error)
+        return seen, reward, terminated, truncated
 
     def fail(self, error: Exception) -> NoReturn:
         """Raises an error that names the environment and the episode's seed.

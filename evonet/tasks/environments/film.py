@@ -69,13 +69,12 @@ def show_episode(task: GymnasiumTask, network: Network, seed: int, mode: str) ->
     around = _screenless() if mode == "rgb_array" else nullcontext()
     with around, closing(task.make_environment(render_mode=mode)) as environment:
         seen, view = environment.reset(seed), task.view
-        network.reset()
+        actor = network.actor()
         frames = [_draw(task, environment)] if mode == "rgb_array" else []
         total, steps, over = 0.0, 0, False
         while not over:
-            x = np.asarray(seen, np.float64)[None]
-            outputs = network(x if view is None else view.apply(x))[0]
-            seen, reward, over, truncated = environment.step(task.decode(outputs)[0])
+            outputs = actor(seen if view is None else view.apply(seen))
+            seen, reward, over, truncated = environment.step(task.decode(outputs))
             total += reward
             steps += 1
             if mode == "rgb_array":

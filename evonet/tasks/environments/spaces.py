@@ -12,8 +12,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any, Final, TypeAlias
+from collections.abc import Callable, Iterable
+from itertools import accumulate, pairwise
+from typing import Any, Final, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -22,8 +23,8 @@ from gymnasium import spaces
 from evonet.errors import OptionError
 
 Floats: TypeAlias = npt.NDArray[np.float64]
-# Makes one action of each row of outputs [n, O].
-Decode: TypeAlias = Callable[[Floats], Any]
+# Makes an action of O outputs.
+Decode: TypeAlias = Callable[[list[float]], Any]
 
 ALLOWED: Final = "Box, Discrete, MultiDiscrete, MultiBinary, and Dict and Tuple of these"
 
@@ -82,62 +83,77 @@ def _one_hot(value: int, size: int) -> Floats:
 
 
 def decoder(space: spaces.Space[Any]) -> Decode:
-    """Returns a function that makes actions of outputs [n, O], one per row."""
+    """Returns a function that makes an action of O outputs; the space contains it."""
     if isinstance(space, spaces.Discrete):
         start = int(space.start)
-        return lambda outputs: (_largest(outputs) + start).tolist()
+        return lambda outputs: start + _largest(outputs)
     if isinstance(space, spaces.Box):
         return _box(space)
     if isinstance(space, spaces.MultiBinary):
         shape = space.shape
-        return lambda outputs: (outputs > 0).astype(np.int8).reshape(-1, *shape)
+        return lambda outputs: np.array([y > 0 for y in outputs], np.int8).reshape(shape)
     if isinstance(space, spaces.MultiDiscrete):
         return _multi_discrete(space)
     keys = list(space.spaces) if isinstance(space, spaces.Dict) else None
     parts: list[Any] = list(
         space.spaces.values() if isinstance(space, spaces.Dict) else space.spaces  # type: ignore[attr-defined]
     )
-    ends = np.cumsum([size_of(part, "", "actions") for part in parts])[:-1]
+    places = _slices([size_of(part, "", "actions") for part in parts])
     decoders = [decoder(part) for part in parts]
 
-    def join(outputs: Floats) -> list[Any]:
-        columns = np.split(outputs, ends, axis=1)
-        rows = zip(*(d(c) for d, c in zip(decoders, columns, strict=True)), strict=True)
-        return [row if keys is None else dict(zip(keys, row, strict=True)) for row in rows]
+    def join(outputs: list[float]) -> Any:
+        found = [d(outputs[place]) for d, place in zip(decoders, places, strict=True)]
+        return tuple(found) if keys is None else dict(zip(keys, found, strict=True))
 
     return join
 
 
-def _largest(outputs: Floats) -> npt.NDArray[np.int64]:
-    """[n] the column of the largest number, the first of equals; never one that is NaN."""
-    known = np.where(np.isnan(outputs), -np.inf, outputs)
-    return np.asarray(np.argmax(known, axis=1))
+def _slices(sizes: Iterable[int]) -> list[slice]:
+    ends = list(accumulate(sizes))
+    return [slice(*pair) for pair in pairwise([0, *ends])]
+
+
+def _largest(outputs: list[float]) -> int:
+    """The position of the largest number, the first of equals; never one that is NaN."""
+    largest = max(outputs)
+    if largest != largest:  # max passes over a NaN, but not over the first number
+        known = [-math.inf if y != y else y for y in outputs]
+        return known.index(max(known))
+    return outputs.index(largest)
 
 
 def _multi_discrete(space: spaces.MultiDiscrete) -> Decode:
-    ends = np.cumsum(space.nvec.reshape(-1))[:-1]
+    places = _slices(space.nvec.reshape(-1).tolist())
+    starts = space.start.reshape(-1).tolist()
 
-    def choose(outputs: Floats) -> npt.NDArray[Any]:
-        chosen = np.stack([_largest(part) for part in np.split(outputs, ends, axis=1)], axis=1)
-        return (chosen.reshape(-1, *space.nvec.shape) + space.start).astype(space.dtype)
+    def choose(outputs: list[float]) -> npt.NDArray[Any]:
+        pairs = zip(places, starts, strict=True)
+        chosen = [start + _largest(outputs[place]) for place, start in pairs]
+        return np.array(chosen, space.dtype).reshape(space.nvec.shape)
 
     return choose
 
 
 def _box(box: spaces.Box) -> Decode:
-    low, high = box.low.astype(np.float64).reshape(-1), box.high.astype(np.float64).reshape(-1)
-    bounded = np.isfinite(low) & np.isfinite(high)
-    with np.errstate(invalid="ignore", over="ignore"):
-        middle = np.where(bounded, low / 2 + high / 2, 0.0)
-        reach = np.where(bounded, high / 2 - low / 2, 0.0)
-    whole = np.issubdtype(box.dtype, np.integer)
+    dtype, shape = box.dtype, None if len(box.shape) == 1 else box.shape
+    whole = np.issubdtype(dtype, np.integer)
+    farthest = math.inf if whole else float(np.finfo(cast(Any, dtype)).max)
+    ranges = []
+    for low, high in zip(*(b.reshape(-1).tolist() for b in (box.low, box.high)), strict=True):
+        bounded = math.isfinite(low) and math.isfinite(high)
+        middle, reach = (low / 2 + high / 2, high / 2 - low / 2) if bounded else (0.0, None)
+        ranges.append((max(low, -farthest), min(high, farthest), middle, reach))
 
-    def scale(outputs: Floats) -> npt.NDArray[Any]:
-        unit = np.nan_to_num(np.clip(outputs, -1, 1), nan=1.0)
-        free = np.nan_to_num(outputs)
-        moves = np.clip(np.where(bounded, middle + reach * unit, free), low, high)
-        if whole:
-            moves = np.rint(moves)
-        return moves.astype(box.dtype).reshape(-1, *box.shape)
+    def scale(outputs: list[float]) -> npt.NDArray[Any]:
+        moves: list[float] = []
+        # A step of the environment waits for this: no arrays, and comparisons rather than min, max.
+        for y, (low, high, middle, reach) in zip(outputs, ranges, strict=True):
+            if reach is not None:
+                y = middle + reach * (y if -1.0 <= y <= 1.0 else -1.0 if y < -1.0 else 1.0)
+            elif y != y:
+                y = 0.0
+            moves.append(y if low <= y <= high else low if y < low else high)
+        made = np.array(list(map(round, moves)) if whole else moves, dtype)
+        return made if shape is None else made.reshape(shape)
 
     return scale

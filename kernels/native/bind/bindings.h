@@ -15,6 +15,9 @@ namespace nb = nanobind;
 
 namespace evonet {
 
+// Adds networks that act, one observation at a time.
+void bind_actor(nb::module_& m);
+
 // Adds the functions of evolution to the module.
 void bind_evolution(nb::module_& m);
 

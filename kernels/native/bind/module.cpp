@@ -433,6 +433,7 @@ NB_MODULE(_native, m) {
   bind_functions<double>(m, "64");
   bind_forward<float>(m, "32");
   bind_forward<double>(m, "64");
+  bind_actor(m);
   bind_evolution(m);
   bind_gradient(m);
   bind_images(m);

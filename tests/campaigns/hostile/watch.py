@@ -24,9 +24,11 @@ from evonet.errors import EvonetError
 
 # Address space of a child; importing evonet takes a few hundred megabytes of it.
 MEMORY: Final = 3 << 30
-# Processor seconds that one input may take, and seconds until a child counts as hanging.
+# Processor seconds that one input may take, and looks at a child without progress until it counts
+# as hanging. Looks and not seconds, as nobody hangs while the whole campaign is stopped.
 SECONDS: Final = 10
-PATIENCE: Final = 120.0
+LOOK: Final = 0.2
+PATIENCE: Final = 1500
 # Longer messages are endless, and longer lines do not fit on a screen.
 MOST_CHARACTERS: Final = 20_000
 OUTCOMES: Final = ("accepted", "refused", "tracebacks", "hangs", "crashes", "memory")
@@ -153,11 +155,12 @@ def run_surface(surface: Surface, seed: int, count: int, chunk: int) -> Tally:
 
 def _wait(child: Any, progress: Any, receiver: Any) -> bool:
     """Waits for a child; False if it made no progress for too long, and was killed."""
-    last, since = progress.value, time.monotonic()
-    while child.is_alive() and not receiver.poll(0.2):
+    last, looks = progress.value, 0
+    while child.is_alive() and not receiver.poll(LOOK):
+        looks += 1
         if progress.value != last:
-            last, since = progress.value, time.monotonic()
-        elif time.monotonic() - since > PATIENCE:
+            last, looks = progress.value, 0
+        elif looks > PATIENCE:
             child.kill()
             return False
     return True

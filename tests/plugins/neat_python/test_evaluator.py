@@ -227,6 +227,12 @@ def test_an_environment_is_played_in_kernels_or_by_gymnasium() -> None:
     stepped = BatchEvaluator.from_env("CartPole-v1", episodes=2, max_steps=20, native=False)
     stepped(genomes, config)
     assert all(1 <= genome.fitness <= 20 for _, genome in genomes)
+    computed = [genome.fitness for _, genome in genomes]
+    exact = BatchEvaluator.from_env(
+        "CartPole-v1", episodes=2, max_steps=20, native=False, exact=True
+    )
+    exact(genomes, config)
+    assert [genome.fitness for _, genome in genomes] == computed
     with pytest.raises(OptionError, match="native=True is impossible"):
         BatchEvaluator.from_env("LunarLander-v3", native=True)
 
