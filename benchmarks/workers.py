@@ -1,12 +1,12 @@
 """Times workers: environment steps per second, the cost of a part, and what a driver can feed.
 
-    python -m benchmarks.workers [steps] [parts] [driver] [--ray] [--seconds 4] [--genomes 200]
-        [--environments LunarLander-v3 ...]
+    python -m benchmarks.workers [steps] [parts] [driver] [--ray] [--evotorch] [--seconds 4]
+        [--genomes 200] [--environments LunarLander-v3 ...]
 
 `steps` compares steps per second in one run: this process, 1 and 2 worker processes (and on Ray
 with --ray), the bare environment, gymnasium.vector by hand (Sync, and Async with as many
-environments as cores and four times as many), and EvoTorch with num_actors=2 and its own linear
-policy, where it is installed. evonet's networks are those of a first generation of NEAT.
+environments as cores and four times as many), and with --evotorch EvoTorch with num_actors=2 and
+its own linear policy. evonet's networks are those of a first generation of NEAT.
 `parts` times parts of a job that do nothing. `driver` measures what a million genomes cost the
 driver, and derives from bytes and seconds how many workers one driver could feed: a model.
 """
@@ -67,7 +67,7 @@ def first_generation(task: Task, size: int) -> evonet.Population:
     return evonet.NEAT(config, 1, **pins).ask()
 
 
-def steps(name: str, genomes: int, seconds: float, ray: bool) -> None:
+def steps(name: str, genomes: int, seconds: float, ray: bool, evotorch: bool) -> None:
     """Compares steps per second on one environment."""
     task = make_task(f"gym:{name}", episodes=1, max_steps=MOST_STEPS)
     population = first_generation(task, genomes)
@@ -97,9 +97,9 @@ def steps(name: str, genomes: int, seconds: float, ray: bool) -> None:
     rows[f"gymnasium Sync, {genomes} environments"] = by_hand("sync", name, genomes, seconds)
     for count in (cores, 4 * cores):
         rows[f"gymnasium Async, {count} environments"] = by_hand("async", name, count, seconds)
-    evotorch = evotorch_steps(name, genomes, seconds)
     if evotorch:
-        rows["EvoTorch, num_actors=2, linear policy"] = evotorch
+        label = "EvoTorch, num_actors=2, linear policy"
+        rows[label] = evotorch_steps(name, genomes, seconds)
     print(f"{name}, {genomes} genomes: environment steps per second")
     best = rows["bare environment, one process"]
     for label, rate in rows.items():
@@ -142,10 +142,8 @@ def by_hand(kind: str, name: str, count: int, seconds: float) -> float:
 
 def evotorch_steps(name: str, genomes: int, seconds: float) -> float:
     """EvoTorch's own evaluation of as many linear policies, in two actors."""
-    try:
-        from evotorch.neuroevolution import GymNE
-    except ImportError:
-        return 0.0
+    from evotorch.neuroevolution import GymNE
+
     problem = GymNE(
         name,
         "Linear(obs_length, act_length)",
@@ -284,6 +282,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("what", nargs="*", help="steps, parts, driver")
     parser.add_argument("--ray", action="store_true")
+    parser.add_argument("--evotorch", action="store_true")
     parser.add_argument("--seconds", type=float, default=4.0)
     parser.add_argument("--genomes", type=int, default=200)
     parser.add_argument("--environments", nargs="*", default=ENVIRONMENTS)
@@ -292,7 +291,8 @@ def main() -> None:
     what = arguments.what or ("steps", "parts", "driver")
     if "steps" in what:
         for name in arguments.environments:
-            steps(name, arguments.genomes, arguments.seconds, arguments.ray)
+            few = (arguments.genomes, arguments.seconds, arguments.ray, arguments.evotorch)
+            steps(name, *few)
     if "parts" in what:
         parts(arguments.ray)
     if "driver" in what:

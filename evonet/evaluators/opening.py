@@ -60,7 +60,8 @@ def open_evaluator(
     """
     if table.where == "processes" and table.count == 0:
         return Here(task, **options)
-    inner = {**options, "threads": table.threads}
+    whole_node = table.where != "processes" and table.cpus == 0
+    inner = {**options, "threads": 0 if whole_node else table.threads}
     crew: Crew
     if table.where == "processes":
         data = pack_task(task, inner)
