@@ -7,6 +7,7 @@ Ray starts actors, moves arrays and notices deaths; who does what is decided as 
 from __future__ import annotations
 
 import os
+import socket
 import sys
 import sysconfig
 import time
@@ -29,7 +30,7 @@ from evonet.messages import counted
 # Seconds after which a cluster that has started no worker at all is given up.
 START_SECONDS: Final = 180.0
 # Seconds from one look at a cluster to the next while nothing happens.
-LOOK_EVERY: Final = 5.0
+LOOK_EVERY: Final = 2.0
 
 
 class RayWorker:
@@ -100,6 +101,11 @@ class RayCrew:
         self.dashboard = ""
         if self._connected_here:
             self._connect()
+        self._head: tuple[str, int] | None = None
+        self._missed, self._looked = 0, time.monotonic()
+        with suppress(Exception):  # through Ray's client, the head's address is not known
+            host, _, port = self._ray.get_runtime_context().gcs_address.rpartition(":")
+            self._head = host, int(port)
         with suppress(Exception):  # a cluster without a dashboard
             self.dashboard = str(self._ray.get_runtime_context().worker.dashboard_url or "")
         try:
@@ -200,6 +206,8 @@ class RayCrew:
                         list(self._refs), num_returns=len(self._refs), timeout=0
                     )
             events = [event for ref in ready for event in self._read(ref)]
+            if not events:
+                self._check_head()
             if events or (end is not None and time.monotonic() >= end):
                 return events
             self._check_start()
@@ -268,6 +276,23 @@ class RayCrew:
             )
             self._refs[member.actor.prepare.remote()] = worker, -1
 
+    def _check_head(self) -> None:
+        """Raises if nobody answers at the head's address.
+
+        Ray itself would wait for a minute, and then end this process without a chance to say why.
+        """
+        now = time.monotonic()
+        if self._head is None or now - self._looked < LOOK_EVERY:
+            return
+        self._looked = now
+        try:
+            socket.create_connection(self._head, timeout=2.0).close()
+            self._missed = 0
+        except OSError as error:
+            self._missed += 1
+            if self._missed > 1:
+                raise WorkerError(_lost(f"its head does not answer: {error}.")) from error
+
     def _check_start(self) -> None:
         if not self._is_ready and time.monotonic() - self._since > START_SECONDS:
             free = self._ray.available_resources().get("CPU", 0)
@@ -288,10 +313,7 @@ class RayCrew:
             self._ray.exceptions.RaySystemError,
             self._ray.exceptions.RpcError,
         ) as error:
-            raise WorkerError(
-                f"the Ray cluster is lost: {_first_line(error)} What was saved is still there: "
-                "once the cluster is back, resume the run."
-            ) from error
+            raise WorkerError(_lost(_first_line(error))) from error
 
 
 def import_ray() -> Any:
@@ -343,6 +365,13 @@ def _is_own(name: str, module: Any) -> bool:
     places = {sysconfig.get_paths()[key] for key in ("stdlib", "platstdlib", "purelib", "platlib")}
     path = Path(file)
     return "-packages" not in file and not any(path.is_relative_to(place) for place in places)
+
+
+def _lost(reason: str) -> str:
+    return (
+        f"the Ray cluster is lost: {reason} What was saved is still there: once the cluster is "
+        "back, resume the run."
+    )
 
 
 def _first_line(error: BaseException) -> str:

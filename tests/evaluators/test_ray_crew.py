@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
+import socket
 import sys
+import types
 from typing import Any
 
 import numpy as np
@@ -100,6 +102,22 @@ def test_a_cluster_that_is_lost_ends_the_run_with_a_line(ray: StandIn) -> None:
     ray.plan = lambda actor, method: RaySystemError("no head") if method == "work" else None
     there = open_ray(Indexed(), count=1)
     with pytest.raises(WorkerError, match=r"the Ray cluster is lost: .*no head.* resume the run"):
+        evaluate(there)
+    there.close()
+
+
+def test_a_head_that_does_not_answer_ends_the_run(
+    ray: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ray_crew, "LOOK_EVERY", 0.0)
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{closed.getsockname()[1]}"
+    context = types.SimpleNamespace(gcs_address=address)
+    ray.get_runtime_context = lambda: context
+    ray.answers = False
+    there = open_ray(Indexed(), count=1)
+    with pytest.raises(WorkerError, match=r"lost: its head does not answer: .* resume the run"):
         evaluate(there)
     there.close()
 

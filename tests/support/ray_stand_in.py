@@ -53,6 +53,7 @@ class StandIn(types.SimpleNamespace):
         self.killed: list[Any] = []
         self.stored: list[Any] = []
         self.is_on = False
+        self.answers = True
         self._cores = cores
 
     def is_initialized(self) -> bool:
@@ -78,6 +79,8 @@ class StandIn(types.SimpleNamespace):
         return Ref(value)
 
     def wait(self, refs: list[Ref], num_returns: int = 1, timeout: Any = None) -> Any:
+        if not self.answers:
+            return [], refs
         return refs[:num_returns], refs[num_returns:]
 
     def get(self, ref: Ref) -> Any:
