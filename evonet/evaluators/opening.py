@@ -11,6 +11,7 @@ from evonet.evaluation import OnBadFitness
 from evonet.evaluators.base import Evaluator
 from evonet.evaluators.crew import Crew
 from evonet.evaluators.distributed import Distributed
+from evonet.evaluators.forgiving import Forgiving
 from evonet.evaluators.here import Here
 from evonet.evaluators.parcel import pack_task
 from evonet.evaluators.processes import ProcessCrew
@@ -59,6 +60,8 @@ def open_evaluator(
         WorkerError: Workers cannot start.
     """
     if table.where == "processes" and table.count == 0:
+        if on_bad_fitness == "worst":
+            return Forgiving(task, options, table.retries)
         return Here(task, **options)
     whole_node = table.where != "processes" and table.cpus == 0
     inner = {**options, "threads": 0 if whole_node else table.threads}
