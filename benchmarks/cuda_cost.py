@@ -17,9 +17,11 @@ from typing import Any
 import evonet
 from benchmarks import sass
 from evonet.backends.cuda.cost import Workload, resident_blocks
-from evonet.backends.cuda.device import DeviceLimits, nvrtc_version
+from evonet.backends.cuda.launch import LaunchPlan
 from evonet.backends.cuda.layout import packed_nbytes
-from evonet.backends.cuda.plan import LaunchPlan, option_sets, plan_forward
+from evonet.backends.cuda.limits import DeviceLimits
+from evonet.backends.cuda.nvrtc import nvrtc_version
+from evonet.backends.cuda.plan import WIDE_REGISTERS, option_sets, plan_forward
 from evonet.definitions.controls import CONTROLS
 from evonet.schedule import build_schedule
 
@@ -82,7 +84,7 @@ def kernel_table() -> Iterator[str]:
     yield "| kernel | " + " | ".join(ARCHS) + " |"
     yield "|---|" + "---|" * len(ARCHS)
     for kernel, defines in option_sets():
-        if kernel == "rollout" or defines.get("MEMORY"):
+        if kernel == "rollout" or defines.get("MEMORY") or kernel.startswith("grid_"):
             continue  # the loop over links is the same with memory
         cells = [describe(defines)]
         for arch in ARCHS:
@@ -101,7 +103,7 @@ def describe(defines: dict[str, Any]) -> str:
         words.append(f"{defines['VECTOR']} per thread")
     if "WIDE_TEAM" in defines:
         words.append("a block per genome" if defines["WIDE_TEAM"] else "genomes share a block")
-    if defines.get("GLOBAL_VALUES"):
+    if defines.get("GLOBAL_VALUES") and "MEMORY" in defines:
         words.append("values in global memory")
     if "LOSS" in defines:
         words.append(evonet.functions.registry.LOSSES[defines["LOSS"]].name)
@@ -180,12 +182,15 @@ def model_table() -> Iterator[str]:
 def launch(plan: LaunchPlan) -> str:
     if plan.mapping == "samples":
         return f"`samples`, {plan.defines['VECTOR']} per thread"
+    if plan.mapping == "wide":
+        samples = f"{plan.columns:,} samples at a time"
+        return f"`wide`, {plan.strip} nodes for {plan.tile} samples, {samples}"
     return f"`levels`, {plan.team_size} threads for {plan.tile} samples"
 
 
 def resident_warps(plan: LaunchPlan, limits: DeviceLimits) -> int:
     """Warps that a multiprocessor holds, with the registers that the plan reckons with."""
-    registers = 48 if plan.mapping == "samples" else 64
+    registers = {"samples": 48, "levels": 64, "wide": WIDE_REGISTERS[4]}[plan.mapping]
     room = resident_blocks(limits, plan.block[0], registers, plan.shared_mem)
     blocks = min(room, -(-plan.grid[0] // limits.num_sms))
     return -(-blocks * plan.block[0] // 32)

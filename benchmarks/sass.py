@@ -14,12 +14,13 @@ import tempfile
 from pathlib import Path
 
 from evonet.backends.cuda import compiler
-from evonet.backends.cuda.device import compile_source
+from evonet.backends.cuda.nvrtc import compile_source
 from evonet.functions.registry import ACTIVATION_IDS
 
 # Products that an instruction adds up; a FFMA2 of newer architectures does two, and float64 adds
 # after multiplying.
 PRODUCTS = {"FFMA": 1, "FFMA2": 2, "DADD": 1}
+MOST_CODE = 200  # instructions of a loop over links
 
 
 ACTIVATION_KERNEL = """
@@ -59,7 +60,7 @@ class Report:
         spills: Bytes of a thread that went to local memory.
         shared: Bytes of static shared memory of a block.
         code: All instructions.
-        hot_loop: The innermost loop that adds up most products, or None.
+        hot_loop: The innermost loop over links, or None.
     """
 
     registers: int
@@ -133,7 +134,10 @@ def opcode(instruction: str) -> str:
 
 
 def hot_loop(code: list[str], labels: dict[str, int]) -> Loop | None:
-    """Finds the innermost loop that adds up most products."""
+    """Finds the innermost loop that adds up products with the fewest instructions.
+
+    Code that seldom runs stands at the end and jumps back, which looks like a large loop.
+    """
     loops = []
     for end, instruction in enumerate(code):
         target = re.search(r"\bBRA\b.*`\((\.L\w*)\)", instruction)
@@ -147,9 +151,10 @@ def hot_loop(code: list[str], labels: dict[str, int]) -> Loop | None:
     found = [
         Loop(tuple(code[begin : end + 1]), count_products(code[begin : end + 1]))
         for begin, end in innermost
+        if end - begin < MOST_CODE
     ]
-    return max(
-        (loop for loop in found if loop.products), key=lambda loop: loop.products, default=None
+    return min(
+        (loop for loop in found if loop.products), key=lambda loop: loop.per_product, default=None
     )
 
 

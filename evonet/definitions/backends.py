@@ -7,7 +7,7 @@ from typing import Final, Literal, TypeAlias, get_args
 BackendName: TypeAlias = Literal["auto", "cuda", "cpu", "reference"]
 """What users write; "auto" takes the first of BACKENDS that works."""
 
-Mapping: TypeAlias = Literal["auto", "levels", "samples"]
+Mapping: TypeAlias = Literal["auto", "levels", "samples", "wide"]
 """How work is laid out over the threads of a GPU; "auto" lets a cost model choose."""
 
 BACKEND_NAMES: Final[tuple[BackendName, ...]] = get_args(BackendName)

@@ -16,7 +16,8 @@ import numpy as np
 
 import evonet
 from evonet.backends.cuda import compiler, discovery
-from evonet.backends.cuda.device import Device, cuda_versions, cupy_version, nvrtc_version
+from evonet.backends.cuda.device import Device, cuda_versions, cupy_version
+from evonet.backends.cuda.nvrtc import nvrtc_version
 from evonet.doctor.findings import Finding
 from evonet.errors import BackendError, CompileError, DeviceError, OptionError
 from evonet.evaluators.shared_block import SharedBlock

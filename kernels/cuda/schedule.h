@@ -3,6 +3,14 @@
 
 #include "cuda/schedule_units.h"
 
+// Whether a compiler makes code for GPUs, and not for the runner of the tests, which takes the same
+// branches otherwise.
+#if (defined(__CUDACC_RTC__) || defined(__NVCC__)) && !defined(EVONET_SIMT)
+#define EVONET_PTX 1
+#else
+#define EVONET_PTX 0
+#endif
+
 EVONET_NAMESPACE_BEGIN
 
 // What units hold.
@@ -68,25 +76,52 @@ struct GlobalLinks {
   }
 };
 
+// The product of two numbers that are not known when a kernel is compiled, in one instruction.
+// NVRTC widens the factor that stays the same in front of a loop, and then multiplies 64 bits
+// by 64.
+EVONET_FN int64 wide_product(int32 a, int32 b) {
+#if EVONET_PTX
+  int64 product;
+  asm("mul.wide.s32 %0, %1, %2;" : "=l"(product) : "r"(a), "r"(b));
+  return product;
+#else
+  return int64(a) * b;
+#endif
+}
+
+// A place in global memory that loops start from as it is. NVRTC would take it apart again and add
+// its parts for every link, two instructions more.
+EVONET_FN char* fixed(char* place) {
+#if EVONET_PTX
+  asm("" : "+l"(place));
+  __builtin_assume(__isGlobal(place));
+#endif
+  return place;
+}
+
 // The values that one thread sees from a node: those of its samples in any slot, counted back from
 // the node's own, so that slots behind it have negative numbers. Counting back from the node takes
 // one instruction, whereas a slot counted from the first needs two where compilers keep the start
 // of shared memory apart.
 template <class T, int N>
 struct Column {
-#if GLOBAL_VALUES
-  using Offset = int64;  // with 64-bit addresses, a wide product is one instruction
-#else
-  using Offset = int32;
-#endif
   char* own;
   int32 step;  // bytes from a slot to the one before it: negative, so that a product is enough
 
+#if GLOBAL_VALUES
   EVONET_METHOD Samples<T, N>& operator()(int32 back) const {
-    return *reinterpret_cast<Samples<T, N>*>(own + Offset(back) * step);
+    return *reinterpret_cast<Samples<T, N>*>(own + wide_product(back, step));
   }
+  EVONET_METHOD Column seen_from(int32 ahead) const {
+    return {fixed(own + wide_product(-ahead, step)), step};
+  }
+#else  // shared memory has addresses of 32 bits
+  EVONET_METHOD Samples<T, N>& operator()(int32 back) const {
+    return *reinterpret_cast<Samples<T, N>*>(own + back * step);
+  }
+  EVONET_METHOD Column seen_from(int32 ahead) const { return {own + -ahead * step, step}; }
+#endif
   EVONET_METHOD T& one(int32 back, int k) const { return (*this)(back).at[k]; }
-  EVONET_METHOD Column seen_from(int32 ahead) const { return {own + Offset(-ahead) * step, step}; }
 };
 
 EVONET_NAMESPACE_END

@@ -11,6 +11,9 @@ NAMES = {
     101: "cudaErrorInvalidDevice: invalid device ordinal",
     200: "cudaErrorInvalidKernelImage: device kernel image is invalid",
     209: "cudaErrorNoKernelImageForDevice: no kernel image is available for execution",
+    400: "cudaErrorInvalidResourceHandle: invalid resource handle",
+    900: "cudaErrorStreamCaptureUnsupported: operation not permitted when stream is capturing",
+    901: "cudaErrorStreamCaptureInvalidated: operation failed due to a previous error in capture",
     700: "cudaErrorIllegalAddress: an illegal memory access was encountered",
 }
 

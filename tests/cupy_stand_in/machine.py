@@ -38,6 +38,8 @@ class Machine:
         num_sent: Bytes that were copied from the host, but for those of `cupy.asarray`.
         launches: Kernels that were launched, by name.
         log: Names of kernels with the GPU that ran them, in order.
+        num_graphs: Graphs that were captured.
+        graph_launches: How often graphs were launched.
         used: Bytes in use on each GPU.
         pinned: Bytes of page-locked host memory in use.
         most_pinned: What page-locked memory the host has; beyond it allocations fail.
@@ -81,6 +83,9 @@ class Machine:
         self.mode: Any = "plain"
         self.queues = Queues(pace, seed)
         self.lock = self.queues.lock
+        self.captures: dict[StreamKey, list[Callable[[], None]]] = {}  # graphs in the making
+        self.num_graphs = 0
+        self.graph_launches = 0
         self._thread = threading.local()
         self._buffers: dict[int, weakref.ref[Memory]] = {}
         self._pinned: dict[int, int] = {}
@@ -115,6 +120,8 @@ class Machine:
         self.check_driver()
         if self.current in self.unavailable:
             raise CUDARuntimeError(46)
+        if self.stream() in self.captures:
+            raise AssertionError("memory that a capture allocates belongs to nobody afterwards")
         with self.lock:
             device = self.current
             if nbytes:
@@ -190,8 +197,15 @@ class Machine:
         return found
 
     def enqueue(self, work: Callable[[], None], stream: StreamKey | None = None) -> None:
-        """Puts work on a stream; None is this thread's current one of the current GPU."""
-        self.queues.add(stream or self.stream(), work)
+        """Puts work on a stream; None is this thread's current one of the current GPU.
+
+        Work on a stream that is being captured goes to the graph instead.
+        """
+        key = stream or self.stream()
+        if key in self.captures:
+            self.captures[key].append(work)
+        else:
+            self.queues.add(key, work)
 
     def send(self, source: int, target: Memory, place: int, size: int, stream: StreamKey) -> None:
         """Queues a copy from the host.

@@ -41,6 +41,7 @@ ROOTS = {
     "cuda": "cupy.cuda",
     "driver": "cupy.cuda.driver",
     "event": "cupy.cuda.Event",
+    "graph": "cupy.cuda.Graph",
     "stream": STREAM,
     "cuda.get_current_stream()": STREAM,
     "self._cp.cuda.get_current_stream()": STREAM,
@@ -48,13 +49,14 @@ ROOTS = {
 }
 PACKAGES = ("cupy", "cupyx", "cupy_backends")  # they import each other late
 ARRAY_ONLY = (".device.id", ".data.ptr")  # what only arrays of CuPy have; the rest is NumPy's too
+SEAM = ("device.py", "nvrtc.py")  # the modules of evonet.backends.cuda that touch CuPy
 FOUND = "found"  # the properties of a GPU
 
 
 def used_by_the_package() -> set[str]:
-    """All names of CuPy in evonet.backends.cuda.device, the only module that has any."""
+    """All names of CuPy in the modules of evonet.backends.cuda that have any."""
     (folder,) = map(Path, cuda.__path__)
-    return used_in((folder / "device.py").read_text())
+    return set().union(*(used_in((folder / name).read_text()) for name in SEAM))
 
 
 def used_in(text: str) -> set[str]:
@@ -113,7 +115,7 @@ def offered_by_the_stand_in() -> set[str]:
     """All names that the stand-in has."""
     from .array import Array
     from .module import Function, Module
-    from .package import Event, Pool, Stream, make_package
+    from .package import Event, Graph, Pool, Stream, make_package
 
     package = make_package(Machine())
     names = {
@@ -129,6 +131,7 @@ def offered_by_the_stand_in() -> set[str]:
         (Pool, "cupy.cuda.MemoryPool"),
         (Stream, STREAM),
         (Event, "cupy.cuda.Event"),
+        (Graph, "cupy.cuda.Graph"),
     ):
         names |= {f"{home}.{name}" for name in vars(kind) if not name.startswith("_")}
     properties = package["cupy.cuda.runtime"].getDeviceProperties(0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -72,6 +73,7 @@ def make_package(machine: Machine) -> dict[str, ModuleType]:
         Stream=lambda non_blocking=False: _new_stream(machine, non_blocking),
         Event=lambda disable_timing=False: Event(machine),
         Module=lambda: Module(machine),
+        Graph=Graph,
         PinnedMemory=lambda size: PinnedMemory(machine, size),
     )
     pool = Pool(machine)
@@ -169,6 +171,7 @@ class Stream:
         return self._machine.stream(self._number, self._device)
 
     def synchronize(self) -> None:
+        _refuse_capture(self._machine, self._key())
         self._machine.queues.finish(self._key())
 
     def record(self, event: Event | None = None) -> Event:
@@ -176,7 +179,21 @@ class Stream:
         event.record(self)
         return event
 
+    def begin_capture(self) -> None:
+        """Collects the launches of this stream; CUDA refuses default streams."""
+        if self._number < FIRST_NUMBER or self._key() in self._machine.captures:
+            raise errors.CUDARuntimeError(900)
+        self._machine.captures[self._key()] = []
+
+    def end_capture(self) -> Graph:
+        key = self._key()
+        if key not in self._machine.captures:
+            raise errors.CUDARuntimeError(901)
+        self._machine.num_graphs += 1
+        return Graph(self._machine, self._device, self._machine.captures.pop(key))
+
     def wait_event(self, event: Event) -> None:
+        _refuse_capture(self._machine, self._key())
         if event._mark is not None:
             self._machine.queues.add(self._key(), Wait(event._mark))
 
@@ -190,7 +207,33 @@ class Stream:
         self._machine.current_streams(self._device).pop()
 
 
-_STREAM_NUMBERS = itertools.count(1000)
+FIRST_NUMBER = 1000  # of streams that are not default ones
+_STREAM_NUMBERS = itertools.count(FIRST_NUMBER)
+
+
+def _refuse_capture(machine: Machine, stream: StreamKey) -> None:
+    """CUDA could join other streams to a capture; nobody here does, so it is a mistake."""
+    if stream in machine.captures:
+        raise AssertionError("events and waiting have no place in a capture")
+
+
+class Graph:
+    """Launches that were captured; a launch queues all of them, in order."""
+
+    def __init__(self, machine: Machine, device: int, steps: list[Callable[[], None]]) -> None:
+        self._machine = machine
+        self._device = device
+        self._steps = steps
+
+    def launch(self) -> None:
+        machine = self._machine
+        if machine.current != self._device:
+            raise errors.CUDARuntimeError(400)
+        if machine.launch_fault:
+            raise errors.CUDARuntimeError(machine.launch_fault)
+        machine.graph_launches += 1
+        for step in self._steps:
+            machine.enqueue(step)
 
 
 def _new_stream(machine: Machine, non_blocking: bool) -> Stream:
@@ -207,6 +250,7 @@ class Event:
         self._mark: Mark | None = None
 
     def record(self, stream: Stream | None = None) -> None:
+        _refuse_capture(self._machine, self._machine.stream())
         self._mark = Mark(self._machine.stream() if stream is None else stream._key())
         self._machine.queues.add(self._mark.stream, self._mark)
 

@@ -12,13 +12,25 @@ import numpy as np
 
 from evonet import Population
 from evonet.backends.base import Episodes, Rollout
-from evonet.backends.cuda.arguments import forward_arguments, loss_arguments, rollout_arguments
+from evonet.backends.cuda.arguments import (
+    NO_STATE,
+    forward_arguments,
+    loss_arguments,
+    rollout_arguments,
+)
 from evonet.backends.cuda.compiler import FUNCTIONS_MACRO, kernel_sources
 from evonet.backends.cuda.cost import RolloutWorkload, Workload
-from evonet.backends.cuda.device import DeviceLimits
+from evonet.backends.cuda.grid.launches import (
+    GridLaunches,
+    forward_launches,
+    memory_shapes,
+    pieces,
+)
+from evonet.backends.cuda.grid.tables import genome_of_nodes, make_tables
+from evonet.backends.cuda.launch import LaunchPlan
 from evonet.backends.cuda.layout import pack_schedule
+from evonet.backends.cuda.limits import DeviceLimits
 from evonet.backends.cuda.plan import (
-    LaunchPlan,
     plan_forward,
     plan_loss,
     plan_rollout,
@@ -83,6 +95,8 @@ def run_plan(
     **launch: Any,
 ) -> np.ndarray:
     """Runs one launch; results and scratch are full of garbage before."""
+    if plan.mapping == "wide":
+        return run_wide(schedule, x, plan, work, begin, end, mode, **launch)
     dtype = schedule.dtype
     y = np.full((work.num_genomes, work.num_samples, work.num_outputs), 123, dtype)
     scratch = np.full(plan.scratch_nbytes // dtype.itemsize, 456, dtype)
@@ -99,6 +113,41 @@ def run_plan(
         scratch if plan.scratch_nbytes else None,
     )
     kernel(plan.grid, plan.block, arguments, shared_mem=plan.shared_mem, **launch)
+    return y
+
+
+def wide_launches(
+    schedule: Schedule, plan: LaunchPlan, work: Workload, begin: int, end: int
+) -> tuple[GridLaunches, dict[str, np.ndarray]]:
+    """The launches of the wide mapping, and all arrays that they use; memory is full of garbage."""
+    arrays = pack_schedule(schedule, begin, end)
+    tables = make_tables(schedule, begin, end, plan.strip)
+    arrays |= tables.arrays()
+    if schedule.dynamics.has_memory:
+        arrays["genome_of"] = genome_of_nodes(schedule, begin, end)
+    for name, (shape, kind) in memory_shapes(plan, work, tables).items():
+        arrays[name] = np.full(shape, 77, kind)
+    return GridLaunches(plan, work, schedule, tables, arrays), arrays
+
+
+def run_wide(
+    schedule: Schedule,
+    x: np.ndarray,
+    plan: LaunchPlan,
+    work: Workload,
+    begin: int,
+    end: int,
+    mode: str = "plain",
+    state: tuple[Any, ...] = NO_STATE,
+    **launch: Any,
+) -> np.ndarray:
+    """Runs all launches of the wide mapping, piece by piece."""
+    y = np.full((work.num_genomes, work.num_samples, work.num_outputs), 123, schedule.dtype)
+    launches, _ = wide_launches(schedule, plan, work, begin, end)
+    for piece in pieces(plan, work.num_samples):
+        for one in forward_launches(launches, schedule, piece, np.ascontiguousarray(x), y, state):
+            kernel = compiled(one.kernel, tuple(one.defines.items()), mode).get_function(one.kernel)
+            kernel(one.grid, one.block, one.arguments, shared_mem=one.shared_mem, **launch)
     return y
 
 

@@ -2,7 +2,9 @@
 
 backend    the door, `CudaBackend`, and a population split over all GPUs
 discovery  finds the GPUs that work, or explains what is missing
-device     the seam to CuPy: one GPU's arrays, launches, streams and memory, and NVRTC
+device     the seam to CuPy: one GPU's arrays, launches, streams and memory
+nvrtc      its other half: NVRTC, which needs no GPU
+limits     what a GPU offers to blocks of threads
 staging    copies host arrays to a GPU through a little page-locked memory
 resident   arrays that stay on a GPU, whichever streams use them
 compiler   compiles kernels and keeps the results

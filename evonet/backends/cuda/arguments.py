@@ -14,7 +14,7 @@ import numpy as np
 if TYPE_CHECKING:
     from evonet.backends.base import Episodes
     from evonet.backends.cuda.cost import Workload
-    from evonet.backends.cuda.plan import LaunchPlan
+    from evonet.backends.cuda.launch import LaunchPlan
     from evonet.schedule.schedule import Schedule
 
 NULL: Final = np.intp(0)

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from evonet.backends.cuda.device import Compiled, Defines, compile_source, nvrtc_version
+from evonet.backends.cuda.nvrtc import Compiled, Defines, compile_source, nvrtc_version
 from evonet.errors import CompileError
 from evonet.files.atomic import open_atomic
 from evonet.functions.expressions.cuda_source import write_header, write_slopes

@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evonet.backends.cuda.compiler import custom_functions
-from evonet.backends.cuda.device import DeviceLimits
+from evonet.backends.cuda.limits import DeviceLimits
 
 if TYPE_CHECKING:
     from evonet.backends.base import Episodes
@@ -46,6 +46,9 @@ SAMPLES_LINK_WAIT, LEVELS_LINK_WAIT = 15.0, 35.0
 SAMPLES_NODE_WAIT, LEVELS_NODE_WAIT = 150.0, 450.0
 BARRIER_WAIT, TEAM_WAIT = 40.0, 1500.0
 GLOBAL_LINK_WAIT: Final = 100.0  # if values are in global memory
+LAUNCH: Final = 3000.0  # from one launch of a graph to the next
+STAGED_UNITS: Final = 512  # bytes of shared memory that a warp of forward_wide has
+ONLY_CACHE: Final = 28 << 10  # bytes of the first-level cache that cannot be shared memory
 FETCHED: Final = 24.0  # bytes that reach a multiprocessor from the second-level cache in a cycle
 
 # Float64 instructions that a multiprocessor does in a cycle, times threads; others do 2.
@@ -69,6 +72,7 @@ class Workload:
     max_level_width: int  # nodes of the widest level
     has_memory: bool = False  # whether nodes have states
     functions: str = ""  # the custom functions that a kernel must know; see `custom_functions`
+    num_steps: int = 1  # T, of one call of networks with memory
 
     @classmethod
     def of(
@@ -97,6 +101,7 @@ class Workload:
             max_level_width=int(width.max(initial=0)),
             has_memory=s.dynamics.has_memory,
             functions=custom_functions(s),
+            num_steps=s.dynamics.steps,
         )
 
 
@@ -184,6 +189,56 @@ def levels_work(work: Workload, team: int, tile: int, *, in_global: bool) -> Tea
         + copies * 2 * COPY
         + TEAM_WAIT,
     )
+
+
+def wide_cycles(
+    work: Workload,
+    vector: int,
+    warps: int,
+    strip: int,
+    columns: int,
+    resident: int,
+    limits: DeviceLimits,
+) -> float:
+    """All launches of forward_wide: every level of an average genome, for all samples.
+
+    A multiprocessor holds `resident` blocks at a time. Each warp of a block has a strip of nodes,
+    and all have the same 32 * vector samples.
+    """
+    levels = max(work.num_levels / work.num_genomes, 1.0)
+    width, links_per_node = work.num_nodes / work.num_genomes / levels, 0.0
+    if work.num_nodes:
+        links_per_node = work.num_edges / work.num_nodes
+    nodes = max(min(strip, width), 1.0)
+    links = nodes * links_per_node
+    scale = _scale(work)
+    link = (SAMPLES_LINK + SAMPLES_LINK_SAMPLE * vector) * scale
+    node = NODE + NODE_SAMPLE * vector * scale
+    row = WARP * vector * work.dtype.itemsize  # bytes
+    # Rows that a block's warps read several times come from afar once, as far as the first-level
+    # cache holds those of all blocks; it shares its memory with shared memory.
+    sources = min(links * warps, max(work.max_level_width, work.num_inputs))
+    cache = limits.shared_per_sm + ONLY_CACHE - resident * warps * STAGED_UNITS
+    held = min(1.0, cache / max(resident * sources * row, 1.0))
+    fetched = held * sources / warps + (1 - held) * links
+    team = TeamWork(
+        issue=links * link + nodes * node,
+        shared=links * (row / 128 + 0.5),
+        fetch=fetched * row + nodes * row + _genome_bytes(work, links, nodes),
+        doubles=_doubles(work, links, nodes) * vector,
+        wait=links * (SAMPLES_LINK_WAIT + link) + nodes * (SAMPLES_NODE_WAIT + node) + TEAM_WAIT,
+    )
+    teams = work.num_genomes * math.ceil(width / strip) * (columns // (WARP * vector))
+    pieces = -(-work.num_samples // columns)
+    copies = (
+        COPY
+        * (work.num_inputs + work.num_outputs)
+        * work.num_genomes
+        * work.num_samples
+        / (WARP * limits.num_sms)
+    )
+    level = launch_cycles(team, teams, resident * warps, 1, limits) + LAUNCH
+    return pieces * levels * level * work.num_steps + copies
 
 
 def resident_blocks(limits: DeviceLimits, threads: int, registers: int, shared: int) -> int:

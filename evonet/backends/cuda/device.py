@@ -2,7 +2,8 @@
 
 `Device` is one GPU. It takes NumPy arrays on the host's side and opaque arrays on its own, and
 turns every failure into a `DeviceError`. Work goes to CuPy's current stream, so it is in order with
-what the caller does on that stream. Functions beside it count GPUs and call NVRTC.
+what the caller does on that stream. Functions beside it count GPUs. `nvrtc` is the other half of
+the seam, which needs no GPU.
 """
 
 from __future__ import annotations
@@ -12,43 +13,30 @@ import ctypes
 import dataclasses
 import importlib
 import math
-import struct
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from evonet.backends.cuda.limits import DeviceLimits
+from evonet.backends.cuda.nvrtc import Defines
 from evonet.backends.cuda.staging import Staging
-from evonet.errors import CompileError, DeviceError, DeviceMemoryError
-from evonet.installation import install_command
+from evonet.errors import DeviceError, DeviceMemoryError
+
+if TYPE_CHECKING:
+    from evonet.backends.cuda.launch import Launch
 
 DeviceArray: TypeAlias = Any
 """A cupy.ndarray; CuPy has no types to name."""
 
-Defines: TypeAlias = Mapping[str, int | str]
-"""Macros that a kernel is compiled with, and their values."""
+Graph: TypeAlias = Any
+"""Launches that were captured together."""
 
 StreamKey: TypeAlias = tuple[int, int]
 """Identifies a stream of a GPU: CUDA's number, and the thread if every thread has its own."""
 
-# Blocks that a multiprocessor holds at a time, as cuda_occupancy.h of CUDA 13 lists them.
-BLOCKS_PER_SM = {
-    "sm_70": 32,
-    "sm_75": 16,
-    "sm_80": 32,
-    "sm_86": 16,
-    "sm_87": 16,
-    "sm_88": 16,
-    "sm_89": 24,
-    "sm_90": 32,
-    "sm_100": 32,
-    "sm_103": 32,
-    "sm_110": 24,
-    "sm_120": 24,
-    "sm_121": 24,
-}
 _OUT_OF_MEMORY = 2  # cudaErrorMemoryAllocation and CUDA_ERROR_OUT_OF_MEMORY
 _PER_THREAD_STREAM = 2  # cudaStreamPerThread: one number, but another stream for every thread
 
@@ -85,104 +73,7 @@ def current_device() -> int:
     return int(_import_cupy().cuda.runtime.getDevice())
 
 
-# ---- NVRTC ----
-
-
-class Compiled(NamedTuple):
-    """The output of NVRTC for one kernel."""
-
-    cubin: bytes  # the machine code
-    ptx: str  # the assembly that it was made from, for people and tests to read
-    log: str  # registers, spills and shared memory, as the assembler reports them
-
-
-def nvrtc_version() -> str:
-    """The version of NVRTC, such as "13.0"."""
-    major, minor = _import_nvrtc().getVersion()
-    return f"{major}.{minor}"
-
-
-def supported_architectures() -> tuple[int, ...]:
-    """The architectures that NVRTC compiles for, such as 75 for sm_75, in ascending order."""
-    return tuple(sorted(map(int, _import_nvrtc().getSupportedArchs())))
-
-
-def compile_source(
-    source: str, name: str, headers: Mapping[str, str], options: tuple[str, ...]
-) -> Compiled:
-    """Compiles a text that may include the headers given, by name, and no others."""
-    nvrtc = _import_nvrtc()
-    # Headers travel as texts: given a folder, NVRTC would look into the current one first.
-    program = nvrtc.createProgram(
-        source,
-        f"{name}.cu",
-        tuple(text.encode() for text in headers.values()),
-        tuple(header.encode() for header in headers),
-    )
-    try:
-        nvrtc.compileProgram(program, options)
-        cubin = _complete(nvrtc.getCUBIN(program))
-        return Compiled(cubin, _text(nvrtc.getPTX(program)), _text(nvrtc.getProgramLog(program)))
-    except nvrtc.NVRTCError as error:
-        log = _text(nvrtc.getProgramLog(program))
-        raise CompileError(
-            f"NVRTC {nvrtc_version()} cannot compile {name}.cu ({' '.join(options)}): "
-            f"{error}\n{log}",
-            log,
-        ) from error
-    finally:
-        nvrtc.destroyProgram(program)
-
-
-def _import_nvrtc() -> Any:
-    try:
-        from cupy.cuda import nvrtc
-
-        nvrtc.getVersion()
-    except (ImportError, OSError, RuntimeError) as error:
-        raise CompileError(
-            f"cannot compile kernels: {error}. Install CuPy and NVRTC with "
-            f"{install_command('cuda13')}, or [cuda12] for an older driver."
-        ) from error
-    return nvrtc
-
-
-def _complete(cubin: bytes) -> bytes:
-    """Restores the last byte of a cubin.
-
-    CuPy 14 takes NVRTC's cubins for texts and drops what it believes to be the terminating zero.
-    That byte is the end of the ELF file's last table, a zero indeed, but tools reject the rest.
-    """
-    tables = struct.unpack_from("<QQ", cubin, 32)
-    sizes = struct.unpack_from("<HHHH", cubin, 54)  # (size of an entry, entries) of each
-    end = max(tables[0] + sizes[0] * sizes[1], tables[1] + sizes[2] * sizes[3])
-    return cubin + bytes(max(0, end - len(cubin)))
-
-
-def _text(found: bytes | str) -> str:
-    text = found.decode(errors="replace") if isinstance(found, bytes) else found
-    return text.rstrip("\0\n")
-
-
 # ---- GPUs ----
-
-
-@dataclasses.dataclass(frozen=True)
-class DeviceLimits:
-    """What a GPU offers to blocks of threads."""
-
-    arch: str  # its architecture as compilers spell it, such as "sm_86"
-    num_sms: int  # multiprocessors
-    shared_per_block_optin: int  # bytes of shared memory that a block may ask for
-    shared_per_sm: int  # bytes of shared memory of a multiprocessor
-    max_threads_per_sm: int  # threads that a multiprocessor holds at a time
-    registers_per_sm: int  # 32-bit registers of a multiprocessor
-    reported_blocks_per_sm: int = 0  # what the GPU itself reports; 0 for one of a data sheet
-
-    @property
-    def max_blocks_per_sm(self) -> int:
-        """Blocks that a multiprocessor holds at a time; for an unknown one the least."""
-        return self.reported_blocks_per_sm or BLOCKS_PER_SM.get(self.arch, 16)
 
 
 class Moment(NamedTuple):
@@ -392,19 +283,24 @@ class Device:
         `kernel` names a .cu file of kernels/cuda/ and the entry point in it; `arguments` are arrays
         of this GPU and NumPy scalars, as the kernel declares them.
         """
-        key = (kernel, *sorted(defines.items()))
         with self._errors(f"launching {kernel}{list(grid)}{list(block)}"):
-            found = self._kernels.get(key)
-            if found is None:
-                found = self._load(kernel, self._find_cubin(kernel, defines, self.limits.arch))
-                self._kernels[key] = found
-            function = found.function
-            if shared_mem > found.most_shared_mem:
-                driver = self._cp.cuda.driver
-                attribute = driver.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-                driver.funcSetAttribute(function.ptr, attribute, shared_mem)
-                found.most_shared_mem = shared_mem
+            function = self._prepare(kernel, defines, shared_mem)
             function(grid, block, arguments, shared_mem=shared_mem)
+
+    def _prepare(self, kernel: str, defines: Defines, shared_mem: int) -> Any:
+        """Finds a kernel that may have so much shared memory."""
+        key = (kernel, *sorted(defines.items()))
+        found = self._kernels.get(key)
+        if found is None:
+            found = self._load(kernel, self._find_cubin(kernel, defines, self.limits.arch))
+            self._kernels[key] = found
+        function = found.function
+        if shared_mem > found.most_shared_mem:
+            driver = self._cp.cuda.driver
+            attribute = driver.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+            driver.funcSetAttribute(function.ptr, attribute, shared_mem)
+            found.most_shared_mem = shared_mem
+        return function
 
     def _load(self, kernel: str, image: bytes) -> _Kernel:
         driver = self._cp.cuda.driver
@@ -413,6 +309,36 @@ class Device:
         function = module.get_function(kernel)
         attribute = driver.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
         return _Kernel(function, driver.funcGetAttribute(attribute, function.ptr))
+
+    # ---- graphs ----
+
+    def capture(self, launches: Iterable[Launch]) -> Graph:
+        """Makes a graph of launches that follow each other; none of them runs.
+
+        The arrays among their arguments must live as long as the graph is used.
+        """
+        with self._errors("capturing launches"):
+            # Kernels are loaded before, which CUDA may refuse to do in a capture.
+            ready = [(self._prepare(n.kernel, n.defines, n.shared_mem), n) for n in launches]
+            stream = self._cp.cuda.Stream(non_blocking=True)  # a default stream cannot be captured
+            with stream:
+                stream.begin_capture()
+                try:
+                    for function, launch in ready:
+                        function(
+                            launch.grid,
+                            launch.block,
+                            launch.arguments,
+                            shared_mem=launch.shared_mem,
+                        )
+                finally:
+                    graph = stream.end_capture()
+            return graph
+
+    def replay(self, graph: Graph) -> None:
+        """Queues all launches of a graph on the current stream."""
+        with self._errors("launching a graph"):
+            graph.launch()
 
     # ---- streams ----
 

@@ -18,10 +18,9 @@ from evonet.backends.cuda.device import (
     cuda_versions,
     cupy_version,
     current_device,
-    nvrtc_version,
-    supported_architectures,
 )
 from evonet.backends.cuda.layout import gather_samples
+from evonet.backends.cuda.nvrtc import nvrtc_version, supported_architectures
 from evonet.errors import CompileError, DeviceError
 
 _LIBRARIES = ("libcuda.so.1", "nvcuda.dll")

@@ -105,6 +105,19 @@ def packed_nbytes(schedule: Schedule, begin: int, end: int) -> int:
     )
 
 
+def unit_offsets(
+    schedule: Schedule, begin: int, end: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """The first unit of every genome, [end - begin + 1], and of every node in its genome, [N]."""
+    s = schedule
+    nodes = slice(int(s.node_start[begin]), int(s.node_start[end]) + 1)
+    starts = np.zeros(nodes.stop - nodes.start, np.int64)
+    np.cumsum(_node_units(np.diff(s.edge_start[nodes]), s.dtype), out=starts[1:])
+    node_start = s.node_start[begin : end + 1] - nodes.start
+    unit_start = starts[node_start]
+    return unit_start, starts[:-1] - np.repeat(unit_start[:-1], np.diff(node_start))
+
+
 def _count_units(s: Schedule, begin: int, end: int) -> int:
     nodes = slice(int(s.node_start[begin]), int(s.node_start[end]) + 1)
     return int(_node_units(np.diff(s.edge_start[nodes]), s.dtype).sum())

@@ -25,9 +25,11 @@ from evonet.backends.cuda.cost import (
     levels_work,
     resident_blocks,
     samples_work,
+    wide_cycles,
 )
-from evonet.backends.cuda.device import Defines, DeviceLimits
+from evonet.backends.cuda.launch import LaunchPlan
 from evonet.backends.cuda.layout import real_name
+from evonet.backends.cuda.limits import DeviceLimits
 from evonet.definitions.backends import MAPPINGS, Mapping
 from evonet.definitions.controls import CONTROLS
 from evonet.errors import DeviceError, check_option
@@ -41,31 +43,16 @@ LEAST_TEAM, MOST_TEAM = 8, 512
 MOST_TILE: Final = 32
 MOST_TEAMS: Final = 2**31 - 2**20  # kernels count them in 32 bits
 VECTORS: Final = {4: (4, 2, 1), 8: (2, 1)}  # samples per thread, by bytes of a number
+WIDE_WARPS: Final = {4: (8, 16, 32), 8: (8, 16)}  # of a block of forward_wide, for each of VECTORS
+WIDE_REGISTERS: Final = {4: 80, 8: 96}  # of a thread, by bytes of a number
+GRID_COPIES: Final = ("grid_inputs", "grid_outputs", "grid_compact")
+MOST_STRIP: Final = 64  # nodes of a warp of forward_wide
+MOST_COLUMNS: Final = 2**20  # samples of a piece: rows of values have offsets of 32 bits
+CACHED: Final = 32 << 20  # bytes of values that stay in the second-level cache of large GPUs
 MOST_THREADS: Final = 2**30  # of a rollout: the kernel counts them in 32 bits and looks one ahead
 # Registers of a thread of a rollout, by bytes of a number and whether nodes have states.
 ROLLOUT_REGISTERS: Final = {(4, False): 64, (4, True): 168, (8, False): 128, (8, True): 255}
 WAVES: Final = 4  # of a rollout's threads, so that multiprocessors that end early find more to do
-
-
-@dataclasses.dataclass(frozen=True)
-class LaunchPlan:
-    """One launch of a kernel, all but its arguments."""
-
-    kernel: str  # name of the .cu file and of its entry point
-    defines: Defines  # what the kernel is compiled with
-    grid: tuple[int, ...]  # blocks
-    block: tuple[int, ...]  # threads of a block
-    shared_mem: int = 0  # bytes of dynamic shared memory of a block
-    scratch_nbytes: int = 0  # bytes of global memory that it needs for intermediate values
-    team_size: int = WARP  # threads that share a genome and a tile
-    tile: int = WARP  # samples that a team evaluates at a time
-    team_values: int = 0  # numbers that a team keeps
-    cycles: float = 0.0  # the cost of a forward pass; 0 where there is no choice
-
-    @property
-    def mapping(self) -> str:
-        """The mapping of a forward pass; for other kernels their name."""
-        return self.kernel.removeprefix("forward_")
 
 
 def option_sets() -> list[tuple[str, dict[str, int | str]]]:
@@ -88,6 +75,13 @@ def option_sets() -> list[tuple[str, dict[str, int | str]]]:
                 for control in CONTROLS
                 for in_global in (0, 1)
             ]
+        sets += [
+            ("forward_wide", {"REAL": real, "GLOBAL_VALUES": 1, "VECTOR": v, "WARPS": w})
+            for v, w in zip(vectors, WIDE_WARPS[4 if real == "float" else 8], strict=True)
+        ]
+        sets += [(kernel, {"REAL": real}) for kernel in GRID_COPIES]
+        sets.append(("grid_states", {"REAL": real, "GLOBAL_VALUES": 1}))
+    sets.append(("grid_census", {}))
     return sets
 
 
@@ -111,13 +105,19 @@ def candidate_plans(work: Workload, limits: DeviceLimits, mapping: str) -> list[
     check_option("mapping", mapping, MAPPINGS)
     dynamic = limits.shared_per_block_optin - STATIC_SHARED
     limits = dataclasses.replace(limits, shared_per_block_optin=dynamic)
+    mappings = ("samples", _samples_plans), ("levels", _levels_plans), ("wide", _wide_plans)
     return [
         plan
-        for name, candidates in (("samples", _samples_plans), ("levels", _levels_plans))
-        if mapping in ("auto", name)
+        for name, candidates in mappings
+        if mapping == name or (mapping == "auto" and (name != "wide" or is_wide(work)))
         for plan in candidates(work, limits)
         if max(work.num_genomes * -(-work.num_samples // plan.tile), work.num_samples) <= MOST_TEAMS
     ]
+
+
+def is_wide(work: Workload) -> bool:
+    """Whether a level has more nodes than a block has threads, so that more blocks may share it."""
+    return work.max_level_width > MOST_TEAM
 
 
 def _samples_plans(work: Workload, limits: DeviceLimits) -> Iterator[LaunchPlan]:
@@ -175,6 +175,51 @@ def _levels_plans(work: Workload, limits: DeviceLimits) -> Iterator[LaunchPlan]:
                 team_shared=0 if in_global else values * size,
                 registers=128 if in_global else 64,
             )
+
+
+def _wide_plans(work: Workload, limits: DeviceLimits) -> Iterator[LaunchPlan]:
+    size = work.dtype.itemsize
+    for vector, warps in zip(VECTORS[size], WIDE_WARPS[size], strict=True):
+        block, tile, shared = WARP * warps, WARP * vector, STAGED * warps
+        registers = 64 if vector == 1 and size == 4 else WIDE_REGISTERS[size]
+        resident = resident_blocks(limits, block, registers, shared)
+        columns = _wide_columns(work, limits, tile)
+        groups = columns // tile
+        for strip in _powers_of_2(min(MOST_STRIP, 2 * work.max_level_width - 1)):
+            strips = work.num_genomes * -(-work.max_level_width // strip)
+            blocks = -(-strips // warps) * groups
+            if blocks > MOST_TEAMS // block:
+                continue
+            yield LaunchPlan(
+                kernel="forward_wide",
+                defines={
+                    "REAL": real_name(work.dtype),
+                    "GLOBAL_VALUES": 1,
+                    "VECTOR": vector,
+                    "WARPS": warps,
+                    **functions_define(work.functions),
+                },
+                grid=(blocks,),
+                block=(block,),
+                shared_mem=shared,
+                scratch_nbytes=work.num_genomes * work.max_slots * columns * size,
+                team_size=WARP,
+                tile=tile,
+                team_values=work.max_slots * columns,
+                cycles=wide_cycles(work, vector, warps, strip, columns, resident, limits),
+                strip=strip,
+                columns=columns,
+            )
+
+
+def _wide_columns(work: Workload, limits: DeviceLimits, tile: int) -> int:
+    """Samples of a piece: as many as keep its values in cache, but enough for all threads."""
+    wanted = -(-work.num_samples // tile) * tile
+    column = work.num_genomes * work.max_slots * work.dtype.itemsize  # bytes
+    cached = CACHED // column // tile * tile
+    threads = 2 * limits.num_sms * limits.max_threads_per_sm
+    busy = -(-threads // (work.num_genomes * max(work.max_level_width, 1) * tile)) * tile
+    return max(tile, min(wanted, max(cached, busy), MOST_COLUMNS))
 
 
 def _team_sizes(work: Workload, tile: int) -> Iterator[int]:

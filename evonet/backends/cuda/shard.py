@@ -23,9 +23,10 @@ from evonet.backends.cuda.arguments import (
     rollout_arguments,
 )
 from evonet.backends.cuda.cost import RolloutWorkload, Workload
+from evonet.backends.cuda.grid.program import GridProgram
+from evonet.backends.cuda.launch import LaunchPlan
 from evonet.backends.cuda.layout import pack_schedule, packed_nbytes
 from evonet.backends.cuda.plan import (
-    LaunchPlan,
     most_genomes,
     plan_forward,
     plan_loss,
@@ -111,13 +112,14 @@ class Shard:
         self._schedule = schedule
         self._mapping = mapping
         self._uploaded: Resident | None = None  # all genomes, if they fit
+        self._grid: GridProgram | None = None  # of all genomes, for the last number of samples
         self._forward_chunks, self._rollout_chunks = Chunks(), Chunks()
         self._workloads: dict[tuple[int, int], Workload] = {}
         self._lock = threading.Lock()  # one call at a time
 
     def free(self) -> None:
         """Frees what is uploaded; the next call uploads it again."""
-        self._uploaded = None
+        self._uploaded = self._grid = None
         self.device.release_memory()
 
     def make_room(self, allocate: Callable[[], Made]) -> Made:
@@ -231,12 +233,18 @@ class Shard:
         plan = plan_forward(work, self.device.limits, self._mapping)
         first_node = int(s.node_start[begin] - s.node_start[self.begin])
         start = NO_STATE if state is None else state.arguments(first_node)
-        scratch = self._scratch(plan)
-        if state is not None:
-            state.wait()
-        self._launch(
-            plan, forward_arguments(plan, work, s, genes.arrays, x, outputs, scratch, start)
-        )
+        if plan.mapping == "wide":
+            program = self._grid_program(begin, end, plan, work)
+            if state is not None:
+                state.wait()
+            program.run(genes.arrays, x, outputs, start)
+        else:
+            scratch = self._scratch(plan)
+            if state is not None:
+                state.wait()
+            self._launch(
+                plan, forward_arguments(plan, work, s, genes.arrays, x, outputs, scratch, start)
+            )
         genes.was_read()
         if state is not None:
             state.was_used()
@@ -287,6 +295,16 @@ class Shard:
         if is_whole:
             self._uploaded = uploaded
         return uploaded
+
+    def _grid_program(self, begin: int, end: int, plan: LaunchPlan, work: Workload) -> GridProgram:
+        """The program of a plan; that of all genomes is kept for the next call."""
+        if self._grid is not None and self._grid.plan == plan and self._uploaded is not None:
+            return self._grid
+        self._grid = None
+        program = GridProgram(self.device, self._schedule, begin, end, plan, work)
+        if self._uploaded is not None:
+            self._grid = program
+        return program
 
     def _measure(self, begin: int, end: int, num_samples: int, shared_x: bool) -> Workload:
         """The workload of some genomes; only what depends on genomes is worth keeping."""

@@ -18,9 +18,15 @@ import pytest
 
 from evonet import CompileError
 from evonet.backends.cuda import compiler
-from evonet.backends.cuda.device import Compiled, compile_source, nvrtc_version
 from evonet.backends.cuda.layout import C_TYPES
-from evonet.backends.cuda.plan import ROLLOUT_REGISTERS, STATIC_SHARED, option_sets
+from evonet.backends.cuda.nvrtc import Compiled, compile_source, nvrtc_version
+from evonet.backends.cuda.plan import (
+    GRID_COPIES,
+    ROLLOUT_REGISTERS,
+    STATIC_SHARED,
+    WIDE_REGISTERS,
+    option_sets,
+)
 from evonet.functions.expressions.cuda_source import write_header
 from evonet.functions.expressions.expression import make_expression
 from evonet.functions.registry import ACTIVATIONS, AGGREGATIONS
@@ -28,6 +34,7 @@ from evonet.installation import resource_folder
 from tests.support.ptx_rules import find_faults
 
 ARCHS = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
+SQUARE_SHARED = 32 * 33 * 8  # bytes: a square of numbers, with a column that nobody reads
 OPTIONS = {"REAL": "float", "GLOBAL_VALUES": 0, "WIDE_TEAM": 0}
 
 
@@ -105,7 +112,7 @@ def test_arithmetic_and_resources(
 ) -> None:
     compiled = compile_once(kernel, defines, arch)
     assert compiled.cubin[:4] == b"\x7fELF"
-    assert find_faults(compiled.ptx, str(dict(defines)["REAL"])) == []
+    assert find_faults(compiled.ptx, dict(defines).get("REAL")) == []
     assert "warning" not in compiled.log, compiled.log
     assert re.search(
         r"\b0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads", compiled.log
@@ -113,7 +120,8 @@ def test_arithmetic_and_resources(
     registers = int(re.findall(r"Used (\d+) registers", compiled.log)[0])
     assert registers <= most_registers(kernel, dict(defines), arch)
     shared = sum(map(int, re.findall(r"(\d+) bytes smem", compiled.log)))
-    assert shared <= STATIC_SHARED  # the rest is dynamic
+    room = {"forward_wide": 4 * 32, **dict.fromkeys(GRID_COPIES, SQUARE_SHARED)}
+    assert shared <= room.get(kernel, STATIC_SHARED)  # the rest is dynamic
 
 
 @pytest.mark.parametrize("arch", ARCHS)
@@ -131,6 +139,11 @@ def most_registers(kernel: str, defines: dict[str, Any], arch: str) -> int:
         return 128 if defines["GLOBAL_VALUES"] else 64
     if kernel == "loss":
         return 64
+    if kernel.startswith("grid_"):
+        return 64  # 1024 threads of a multiprocessor are enough to copy
+    if kernel == "forward_wide":
+        most = WIDE_REGISTERS[4 if defines["REAL"] == "float" else 8]
+        return most if arch in ("sm_100", "sm_120") else 64
     if kernel == "rollout":
         return ROLLOUT_REGISTERS[4 if defines["REAL"] == "float" else 8, bool(defines["MEMORY"])]
     if defines["MEMORY"]:
@@ -150,6 +163,7 @@ def most_registers(kernel: str, defines: dict[str, Any], arch: str) -> int:
         ("forward_samples", {"VECTOR": 2}),
         ("forward_levels", {"WIDE_TEAM": 0}),
         ("rollout", {"CONTROL": "cartpole"}),
+        ("forward_wide", {"VECTOR": 2, "GLOBAL_VALUES": 1, "WARPS": 16}),
     ],
 )
 def test_arithmetic_of_custom_functions(

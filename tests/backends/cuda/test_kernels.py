@@ -27,7 +27,7 @@ from tests.support.cuda_runs import SMALL, TINY, compiled, run_forward, run_loss
 from tests.support.random_networks import random_genes, random_samples
 
 DTYPES = (np.float32, np.float64)
-MAPPINGS = ("levels", "samples")
+MAPPINGS = ("levels", "samples", "wide")
 
 
 def assert_same_bits(found: np.ndarray, expected: np.ndarray) -> None:
@@ -65,7 +65,8 @@ def test_every_option_set_gives_the_bits_of_the_cpu() -> None:
             x = some_samples(num_samples, 3, dtype=dtype)
             expected = cpu(schedule, x)
             work = Workload.of(schedule, 0, schedule.num_genomes, num_samples, True)
-            for plan in candidate_plans(work, limits, "auto"):
+            plans = candidate_plans(work, limits, "auto")
+            for plan in (*plans, *candidate_plans(work, limits, "wide")):
                 key = (plan.kernel, *sorted(plan.defines.items()))
                 if (key, num_samples) in seen and plan.team_size not in (8, plan.tile):
                     continue  # a launch like others before

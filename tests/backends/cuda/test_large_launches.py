@@ -19,8 +19,8 @@ from evonet.backends.base import Episodes, Rollout
 from evonet.backends.cpu import CpuBackend
 from evonet.backends.cuda.arguments import forward_arguments, loss_arguments, rollout_arguments
 from evonet.backends.cuda.cost import RolloutWorkload, Workload
-from evonet.backends.cuda.device import DeviceLimits
 from evonet.backends.cuda.layout import pack_schedule
+from evonet.backends.cuda.limits import DeviceLimits
 from evonet.backends.cuda.plan import LaunchPlan, plan_forward, plan_loss, plan_rollout
 from evonet.backends.reference.loss import total_loss
 from evonet.definitions.dynamics import Dynamics

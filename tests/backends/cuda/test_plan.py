@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from evonet import DeviceError, OptionError, Population
 from evonet.backends.cuda.cost import Workload
-from evonet.backends.cuda.device import DeviceLimits
+from evonet.backends.cuda.launch import LaunchPlan
+from evonet.backends.cuda.limits import DeviceLimits
 from evonet.backends.cuda.plan import (
     STATIC_SHARED,
-    LaunchPlan,
     candidate_plans,
     option_sets,
     plan_forward,
@@ -77,10 +77,25 @@ def test_every_candidate_is_a_legal_launch(work: Workload, limits: DeviceLimits)
     known = option_sets()
     for plan in plans:
         assert (plan.kernel, dict(plan.defines)) in known
+        if plan.mapping == "wide":
+            check_wide(plan, work)
+            continue
         assert plan.kernel == f"forward_{plan.mapping}"
         assert plan.shared_mem + STATIC_SHARED <= limits.shared_per_block_optin
         check_teams(plan, work)
         check_memory(plan, work)
+
+
+def check_wide(plan: LaunchPlan, work: Workload) -> None:
+    assert work.max_level_width > 512
+    assert math.prod(plan.block) == 32 * int(plan.defines["WARPS"]) <= 1024
+    assert plan.tile == 32 * int(plan.defines["VECTOR"])
+    assert plan.columns % plan.tile == 0
+    assert 0 < plan.columns * work.dtype.itemsize < 2**31
+    assert plan.team_values == work.max_slots * plan.columns
+    assert plan.scratch_nbytes == work.num_genomes * plan.team_values * work.dtype.itemsize
+    assert math.prod(plan.grid) < 2**31
+    assert 0 < plan.strip <= 64
 
 
 def check_teams(plan: LaunchPlan, work: Workload) -> None:
@@ -127,7 +142,7 @@ def test_the_cheapest_candidate_wins(work: Workload) -> None:
     assert best.cycles == min(plan.cycles for plan in plans)
 
 
-@pytest.mark.parametrize("mapping", ["levels", "samples"])
+@pytest.mark.parametrize("mapping", ["levels", "samples", "wide"])
 def test_a_mapping_can_be_forced(mapping: Any) -> None:
     for samples in (1, 1000):
         assert plan_forward(workload(samples=samples), RTX_3090, mapping).mapping == mapping

@@ -19,7 +19,7 @@ from evonet.backends.cpu import CpuBackend
 from evonet.backends.cuda import backend as cuda_backend
 from evonet.backends.cuda import shard
 from evonet.backends.cuda.cost import RolloutWorkload
-from evonet.backends.cuda.device import DeviceLimits
+from evonet.backends.cuda.limits import DeviceLimits
 from evonet.backends.cuda.plan import (
     MOST_THREADS,
     most_genomes,
