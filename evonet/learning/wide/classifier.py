@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evonet.backends.wide import WideKernels, resolve_wide
+from evonet.backends.wide_level import AdamRule
 from evonet.errors import (
     CheckpointError,
     EvonetError,
@@ -27,7 +28,7 @@ from evonet.learning.wide.rows import Rows, read_rows
 from evonet.learning.wide.saving import Saved, load_model, save_model
 from evonet.learning.wide.targets import Targets, read_targets
 from evonet.learning.wide.training import Batch, StepResult, WideModel, WideSettings
-from evonet.learning.wide.trunk import trunk_rows, trunk_width
+from evonet.learning.wide.trunk import TrainedTrunk, Trunk, padded
 from evonet.numerics.philox import Purpose, philox
 
 # Arguments that change nothing that is learned.
@@ -57,7 +58,8 @@ class WideClassifier(Estimator):
         num_classes: Classes are the numbers below it; None takes them from y.
         hidden: Nodes of the rectified hidden layer between inputs and classes.
         trunk: A champion, a population of one genome or a compiled network, whose outputs take the
-            place of the hidden layer, or "identity" for X itself. It is not trained.
+            place of the hidden layer, or "identity" for X itself.
+        train_trunk: Whether the weights and biases of a champion or population are trained, too.
         hash: "dwta" or "simhash".
         bits: Bits of a bucket's number, for "dwta" a multiple of 3; None suits the classes.
         tables: Hash tables.
@@ -89,6 +91,7 @@ class WideClassifier(Estimator):
         history_: For each pass a table of loss, P@1 over the active classes, active share, and
             the held-out score if there is one.
         model_: The levels.
+        trunk_: The trunk, whose `population` is the trained genome if it was trained.
     """
 
     def __init__(
@@ -97,6 +100,7 @@ class WideClassifier(Estimator):
         hidden: int = 128,
         trunk: Any = None,
         *,
+        train_trunk: bool = False,
         hash: str = "dwta",
         bits: int | None = None,
         tables: int = 24,
@@ -124,6 +128,7 @@ class WideClassifier(Estimator):
         self.num_classes = num_classes
         self.hidden = hidden
         self.trunk = trunk
+        self.train_trunk = train_trunk
         self.hash = hash
         self.bits = bits
         self.tables = tables
@@ -216,13 +221,21 @@ class WideClassifier(Estimator):
         self.n_features_in_ = rows.num_columns
         self.history_: list[dict[str, float]] = []
         self.n_iter_ = 0
+        self.trunk_ = self._make_trunk(rows.num_columns)
         self.model_ = WideModel(self._settings(rows, len(targets.classes)), self._kernels())
 
+    def _make_trunk(self, num_inputs: int) -> Trunk | None:
+        if self.trunk is None:
+            if self.train_trunk:
+                raise OptionError("train_trunk=True needs a trunk.")
+            return None
+        kind = TrainedTrunk if self.train_trunk else Trunk
+        return kind(self.trunk, num_inputs)
+
     def _settings(self, rows: Rows, num_classes: int) -> WideSettings:
-        trunk = self.trunk is not None
-        hidden = trunk_width(self.trunk, rows.num_columns) if trunk else self.hidden
+        hidden = self.hidden if self.trunk_ is None else self.trunk_.num_outputs
         return WideSettings(
-            num_inputs=0 if trunk else rows.num_columns + 1,
+            num_inputs=rows.num_columns + 1 if self.trunk_ is None else 0,
             num_classes=num_classes,
             hidden=check_whole("hidden", hidden, 1, 65536),
             hash=self.hash,
@@ -288,7 +301,7 @@ class WideClassifier(Estimator):
         return np.sort(order[held:]), np.sort(order[:held])
 
     def _step(self, rows: Rows, targets: Targets, bar: Progress) -> None:
-        found = self.model_.train(self._batch(rows, targets.start, targets.labels))
+        found = self._train_batch(rows, targets)
         if not np.isfinite(found.loss).all():
             raise EvonetError(
                 f"the loss is no longer a finite number after {self.model_.step} batches. Lower "
@@ -296,11 +309,30 @@ class WideClassifier(Estimator):
             )
         bar.count(_summary(found, self.model_.settings.num_classes))
 
+    def _train_batch(self, rows: Rows, targets: Targets) -> StepResult:
+        model, trunk = self.model_, self.trunk_
+        if not isinstance(trunk, TrainedTrunk):
+            return model.train(self._batch(rows, targets.start, targets.labels))
+        answers, step = trunk.answer(rows), model.step
+        hidden = padded(answers, model.settings.width)
+        found = model.train(Batch(None, None, hidden, targets.start, targets.labels, True))
+        assert found.slopes is not None
+        slopes = found.slopes[:, : trunk.num_outputs]
+        if np.isfinite(slopes).all():  # otherwise the loss says so
+            trunk.learn(rows, answers, slopes, self._host_rule(), step)
+        return found
+
+    def _host_rule(self) -> AdamRule:
+        rule, get = self.model_.rule, self.model_.kernels.get
+        return dataclasses.replace(
+            rule, corrected_rate=get(rule.corrected_rate), correction=get(rule.correction)
+        )
+
     def _batch(self, rows: Rows, start: NDArray[np.int64], labels: NDArray[np.int32]) -> Batch:
-        if self.trunk is None:
+        if self.trunk_ is None:
             lists, values = rows.with_bias()
             return Batch(lists, values, None, start, labels)
-        hidden = trunk_rows(self.trunk, rows, self.model_.settings.width)
+        hidden = padded(self.trunk_.answer(rows), self.model_.settings.width)
         return Batch(None, None, hidden, start, labels)
 
     # ---- answers ----
@@ -378,7 +410,7 @@ class WideClassifier(Estimator):
     # ---- files ----
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the model to one checksummed file; a trunk is not part of it.
+        """Writes the model to one checksummed file; of a trunk, only what was trained.
 
         Raises:
             OSError: It cannot be written.
@@ -415,13 +447,21 @@ class WideClassifier(Estimator):
             needs = "no" if saved.model.settings.num_inputs else "a"
             raise OptionError(f"{os.fspath(path)} was trained with {needs} trunk=.")
         made._adopt(saved)
+        made.trunk_ = made._make_trunk(made.n_features_in_)
+        made._adopt_trunk(saved)
         return made
 
     def _saved(self, progress: dict[str, Any]) -> Saved:
         params = {k: v for k, v in self.get_params().items() if k not in UNSAVED}
         plain = np.array_equal(self.classes_, np.arange(len(self.classes_)))
         notes = {**progress, "num_features": self.n_features_in_, "history": self.history_}
-        return Saved(self.model_, None if plain else self.classes_, self._single, notes, params)
+        trunk = self.trunk_.pack() if isinstance(self.trunk_, TrainedTrunk) else {}
+        classes = None if plain else self.classes_
+        return Saved(self.model_, classes, self._single, notes, params, trunk)
+
+    def _adopt_trunk(self, saved: Saved) -> None:
+        if isinstance(self.trunk_, TrainedTrunk):
+            self.trunk_.unpack(saved.trunk)
 
     def _adopt(self, saved: Saved) -> None:
         count = saved.model.settings.num_classes
@@ -444,6 +484,7 @@ class WideClassifier(Estimator):
         where = os.fspath(self.checkpoint)
         saved = load_model(self.checkpoint, self._kernels())
         self.n_features_in_ = rows.num_columns
+        self.trunk_ = self._make_trunk(rows.num_columns)
         expected = self._settings(rows, len(targets.classes))
         if saved.model.settings != expected:
             names = [
@@ -462,6 +503,7 @@ class WideClassifier(Estimator):
         if saved.progress.get("examples") != examples or batch != (self.batch, self.validation):
             raise CheckpointError(f"{where}: the run had other examples, or other batches.")
         self._adopt(saved)
+        self._adopt_trunk(saved)
         self.classes_ = targets.classes
         return place
 

@@ -32,6 +32,7 @@ class Saved(NamedTuple):
         single: Whether samples have exactly one class.
         progress: What the fit that wrote the file had done, by name.
         params: The arguments of the classifier.
+        trunk: What was trained of the trunk, by name.
     """
 
     model: WideModel
@@ -39,6 +40,7 @@ class Saved(NamedTuple):
     single: bool
     progress: dict[str, Any]
     params: dict[str, Any]
+    trunk: dict[str, NDArray[Any]]
 
 
 def pack_model(model: WideModel) -> dict[str, NDArray[Any]]:
@@ -57,7 +59,7 @@ def save_model(path: str | os.PathLike[str], saved: Saved) -> None:
     Raises:
         OSError: It cannot be written.
     """
-    model, arrays = saved.model, pack_model(saved.model)
+    model, arrays = saved.model, {**pack_model(saved.model), **saved.trunk}
     names: list[str] | None = None
     if saved.classes is not None:
         if saved.classes.dtype.kind in "iub":
@@ -115,7 +117,9 @@ def _unpack(saved: SavedState, kernels: WideKernels) -> Saved:
     for key in ("progress", "params"):
         check(isinstance(saved.settings[key], dict), f"{key} is not a table.")
     single = saved.settings["single"] is True
-    return Saved(model, classes, single, saved.settings["progress"], saved.settings["params"])
+    trunk = {name: array for name, array in saved.arrays.items() if name.startswith("trunk.")}
+    notes, params = saved.settings["progress"], saved.settings["params"]
+    return Saved(model, classes, single, notes, params, trunk)
 
 
 def _read_settings(found: Any) -> WideSettings:

@@ -113,6 +113,7 @@ class Batch(NamedTuple):
         hidden: [B, width] of a trunk, or None.
         label_start: [B + 1].
         labels: Classes, ascending within a sample.
+        wants_slopes: Whether the trunk learns, too.
     """
 
     lists: Lists | None
@@ -120,6 +121,7 @@ class Batch(NamedTuple):
     hidden: Floats | None
     label_start: Longs
     labels: Ints
+    wants_slopes: bool = False
 
 
 class StepResult(NamedTuple):
@@ -128,6 +130,7 @@ class StepResult(NamedTuple):
     loss: Floats  # [B] over the active classes
     hit: NDArray[np.bool_]  # [B] whether a label had the largest logit of them
     num_active: float  # active classes of a sample, on average
+    slopes: Floats | None = None  # [B, width] derivatives by the hidden rows of a trunk
 
 
 class WideModel:
@@ -275,6 +278,7 @@ class WideModel:
         """Takes one step."""
         kernels = self.kernels
         count = len(batch.label_start) - 1
+        slopes: Floats | None = None
         hidden = self.hidden_rows(batch)
         active = self.find_active(hidden, batch.label_start, batch.labels)
         gradient, loss, hit = kernels.forward(
@@ -285,6 +289,8 @@ class WideModel:
             kernels.update(active, gradient, hidden, self.outputs, True, self.rule)
             kernels.update(batch.lists, batch.values, back, self.inputs, False, self.rule)
         else:
+            if batch.wants_slopes:
+                slopes = kernels.get(kernels.sum(active, gradient, self.outputs.weights, False))
             kernels.update(active, gradient, hidden, self.outputs, True, self.rule)
         self.step += 1
         num_active = float((kernels.get(active.end) - kernels.get(active.begin)).mean())
@@ -293,7 +299,7 @@ class WideModel:
             self.interval *= self.settings.growth
             self.next_rebuild = self.step + max(1, int(self.interval))
             self.rebuild()
-        return StepResult(loss, hit, num_active)
+        return StepResult(loss, hit, num_active, slopes)
 
     def _negatives(self, labels: Ints) -> tuple[Ints, Ints]:
         """Labels of the batch that all samples get, and classes at random."""

@@ -19,6 +19,8 @@ import evonet
 from evonet import CheckpointError, EvonetError, FileFormatError, OptionError, ShapeError
 from evonet.learning.wide.classifier import WideClassifier
 from evonet.learning.wide.planted import PlantedShape, plant
+from evonet.learning.wide.rows import read_rows
+from evonet.learning.wide.trunk import padded
 
 QUICK: dict[str, Any] = {"hidden": 16, "epochs": 30, "batch": 16, "threads": 1}
 
@@ -204,6 +206,57 @@ def test_a_trunk_takes_the_place_of_the_hidden_layer(tmp_path: Path) -> None:
         WideClassifier(trunk=trunk).fit(x[:, :5], y)
     with pytest.raises(OptionError, match="one genome"):
         WideClassifier(trunk="champion").fit(x, y)
+
+
+def test_a_trunk_learns_with_the_level_above_it(tmp_path: Path) -> None:
+    x, y, held_x, held_y = digits()
+    trunk = evonet.Population.random(1, 64, 24, num_nodes=30, num_connections=600)
+    options: dict[str, Any] = {"trunk": trunk, "epochs": 3, "batch": 64, "seed": 3}
+    fixed, made, again = (
+        WideClassifier(train_trunk=train, threads=threads, **options).fit(x[:600] / 16, y[:600])
+        for train, threads in ((False, 1), (True, 1), (True, 2))
+    )
+    assert made.score(held_x / 16, held_y) > fixed.score(held_x / 16, held_y) + 0.05
+    assert made.trunk_.population.weight.tobytes() == again.trunk_.population.weight.tobytes()
+    assert made.trunk_.population.weight.tobytes() != trunk.weight.tobytes()
+    made.save(tmp_path / "m")
+    for copied in (
+        WideClassifier.load(tmp_path / "m", trunk=trunk),
+        pickle.loads(pickle.dumps(made)),
+    ):
+        np.testing.assert_array_equal(copied.top(held_x / 16)[1], made.top(held_x / 16)[1])
+    other = evonet.Population.random(1, 64, 24, num_nodes=30, num_connections=599)
+    with pytest.raises(ShapeError, match="other genes"):
+        WideClassifier.load(tmp_path / "m", trunk=other)
+    with pytest.raises(OptionError, match="train_trunk"):
+        WideClassifier(train_trunk=True, trunk=evonet.compile(trunk)).fit(x, y)
+
+
+def test_slopes_of_a_trunk_are_those_of_the_loss() -> None:
+    """Steps of plain rate against differences of the loss by one output's bias."""
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(6, 4)), np.array([0, 1, 2, 0, 1, 2])
+    trunk = evonet.Population.random(1, 4, 3, num_nodes=3, num_connections=9, seed=2)
+    made = WideClassifier(3, trunk=trunk, train_trunk=True, epochs=1, rate=1e-9)
+    made.fit(x, y)
+    model, rows = made.model_, read_rows(x)
+    labels = np.arange(7), y.astype(np.int32)
+
+    def loss_of(hidden: np.ndarray) -> tuple[float, Any]:
+        active = model.find_active(hidden, *labels)
+        gradient, loss, _ = model.kernels.forward(hidden, model.outputs, active, *labels, 1 / 6)
+        slopes = model.kernels.sum(active, gradient, model.outputs.weights, False)
+        return float(loss.astype(np.float64).mean()), slopes
+
+    hidden = padded(made.trunk_.answer(rows), model.settings.width)
+    _, slopes = loss_of(hidden)
+    for b, j in ((0, 0), (3, 2), (5, 1)):
+        found = []
+        for step in (-1e-2, 1e-2):
+            moved = hidden.copy()
+            moved[b, j] += np.float32(step)
+            found.append(loss_of(moved)[0])
+        assert slopes[b, j] == pytest.approx((found[1] - found[0]) / 2e-2, abs=1e-3)
 
 
 def test_a_rate_that_is_too_large_is_named() -> None:
