@@ -19,6 +19,7 @@ from evonet.report.episode import MOST_STEPS, Episode, record_episode
 from evonet.report.family import draw_family
 from evonet.report.history import PHASES, History, read_history
 from evonet.report.layout import Layout, lay_out
+from evonet.report.learning import draw_learning
 from evonet.report.markup import data, items, short, text, tiles
 from evonet.report.names import pin_names, title_of
 from evonet.report.network import draw_network
@@ -85,6 +86,7 @@ def render_report(home: RunFolder) -> str:
             "" if episode is None else _film(episode, champion.generation),
             _drawn_film(home.film, champion.generation),
             draw_results(home.results),
+            draw_learning(home.results),
             "</section>",
             '<section class="charts">',
             *draw_charts(config, history, line),

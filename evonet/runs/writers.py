@@ -80,6 +80,8 @@ class ChampionWriter(Callback):
         results = task.results(compile_with(best.genome, config.dynamics))
         if results is not None:
             document = {"task": name, "generation": best.generation, "id": best.id, **results}
+            if best.curves:
+                document["learning"] = {n: list(row) for n, row in best.curves.items()}
             path = Path(self._path).with_name("results.json")
             with open_atomic(resolve_inside(path)) as file:
                 file.write(json.dumps(document).encode() + b"\n")

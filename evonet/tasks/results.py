@@ -13,7 +13,9 @@ A part of a classification has "confusion", a matrix of counts: confusion[i][j] 
 were taken for class j. A part of a regression has "points": for each output a list of pairs
 [right, answered] in the units of the data, at most MOST_POINTS, evenly spaced. A truth table has
 "rows": for each example its inputs, the right answers and the network's. Runs add "task",
-"generation" and "id" of the champion. Curves are in metrics.jsonl: "best" is the fitness of each
+"generation" and "id" of the champion, and "learning", its `Best.curves`, if it has learned.
+"matters" says how much each input matters, in parts of 1, where gradients exist: see
+`evonet.tasks.attribution`. Curves are in metrics.jsonl: "best" is the fitness of each
 generation, and "validation" the same of the validation part, both minus a loss.
 """
 
@@ -23,6 +25,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import numpy.typing as npt
+
+from evonet.tasks.attribution import input_shares
 
 if TYPE_CHECKING:
     from evonet.network import Network
@@ -49,12 +53,14 @@ def describe_results(task: Supervised, network: Network) -> dict[str, Any]:
     kind = "classification" if task.loss == "cross_entropy" else "regression"
     if not task.mean and len(parts) == 1 and len(task.x) <= MOST_ROWS:
         kind = "truth table"
+    shares = input_shares(network, task.x, classes=kind == "classification")
     return {
         "format": FORMAT,
         "version": VERSION,
         "kind": kind,
         "inputs": list(task.input_names),
         "outputs": list(task.output_names),
+        **({} if shares is None else {"matters": [float(f"{s:.6g}") for s in shares]}),
         "parts": {
             name: {
                 "examples": len(part.x),
