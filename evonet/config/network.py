@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Final, Literal
 
-from evonet.config.rules import Conflict, OneOf, Or, Real, Whole
+from evonet.config.rules import Conflict, FunctionName, OneOf, Or, Real, Whole
 from evonet.config.schema import Schema, setting
 from evonet.definitions.dynamics import KIND_NAMES, KINDS, MOST_STEPS, PROPAGATIONS
+from evonet.functions.registry import ACTIVATION_IDS
 
 RECURRENT: Final = ("auto", "recurrent")
 TIMED: Final = tuple(kind.name for kind in KINDS if kind.time_step)
@@ -28,6 +29,8 @@ class NetworkTable(Schema):
         time_step: The time that a step takes, in s for a ctrnn ("default" is 0.01) and in ms for an
             izhikevich ("default" is 0.05).
         steps: Steps that a network takes for one input.
+        output_activation: The activation that outputs of the first genomes have; "default" for
+            that of all other nodes. Mutation may change it as any other.
     """
 
     kind: Literal["auto", "feedforward", "recurrent", "ctrnn", "izhikevich"] = setting(
@@ -38,6 +41,9 @@ class NetworkTable(Schema):
         Or(Real(above=0.0), {"default": "default"}), "default"
     )
     steps: int = setting(Whole(1, MOST_STEPS), 1)
+    output_activation: str = setting(
+        Or(FunctionName(ACTIVATION_IDS, "activation"), {"default": "default"}), "default"
+    )
 
     conflicts: ClassVar[tuple[Conflict, ...]] = (
         Conflict(

@@ -33,6 +33,7 @@ from evonet.errors import FitnessError, OptionError, check_option, check_seed, c
 from evonet.evaluation import Evaluation, OnBadFitness, check_fitness
 from evonet.evolution.state import Best, State, curves_of
 from evonet.files.saved_state import SavedState
+from evonet.functions.registry import activation_id
 from evonet.genes.arrays import real_type
 from evonet.genes.first_generation import plan_first_generation
 from evonet.genes.population import Population
@@ -385,10 +386,16 @@ class Algorithm(ABC):
         """
         plan = plan_first_generation(self.config, self.num_inputs, self.num_outputs)
         size = self.config.neat.pop_size
+        first = self._engine.first_generation(
+            size, self.num_outputs, plan, self._rules, self.seed, generation, self.dtype
+        )
+        chosen = self.config.network.output_activation
+        if chosen != "default":
+            is_output = (first.node_key >= 0) & (first.node_key < self.num_outputs)
+            activation = np.where(is_output, activation_id(chosen), first.activation)
+            first = first.replace(activation=activation.astype(first.activation.dtype))
         return State(
-            population=self._engine.first_generation(
-                size, self.num_outputs, plan, self._rules, self.seed, generation, self.dtype
-            ),
+            population=first,
             ids=np.arange(1, size + 1),
             generation=generation,
             next_id=size + 1,

@@ -7,14 +7,13 @@ import re
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 from evonet import ConfigError, FileFormatError
-from evonet.cli.app import main
 from evonet.cli.settings import find_settings
 from evonet.config import Config
 from evonet.config.learning import USUAL_STEPS
 from evonet.report.learning import draw_learning
+from tests.support.cli_runs import CommandLine
 
 
 def steps(what: str, learn: bool | None = None, **changes: object) -> int:
@@ -46,29 +45,31 @@ def test_without_learning_a_table_evolves_as_before(tmp_path: Path) -> None:
     assert find_settings(str(path), {}, learn=False).config.digest() == alone.digest()
 
 
-def test_contradictions_are_faults() -> None:
+def test_contradictions_are_faults(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(ConfigError, match=r"--no-learn contradicts learning.steps = 5"):
         steps("xor", False, steps=5)
     with pytest.raises(ConfigError, match=r"--learn contradicts learning.steps = 0"):
         steps("xor", True, steps=0)
-    done = CliRunner().invoke(main, ["evolve", "cartpole", "--learn"])
-    assert done.exit_code == 1
-    assert "has no examples to learn from" in done.output
+    done = CommandLine(capsys)("evolve", "cartpole", "--learn")
+    assert done.status != 0
+    assert "has no examples to learn from" in done.err
 
 
-def test_a_new_config_explains_learning(tmp_path: Path) -> None:
+def test_a_new_config_explains_learning(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "my.toml"
-    assert CliRunner().invoke(main, ["new", str(path), "--task", "xor"]).exit_code == 0
+    assert CommandLine(capsys)("new", path, "--task", "xor").status == 0
     text = path.read_text()
     assert re.search(r"^\[learning\]\n# Steps that every genome learns for", text, re.MULTILINE)
     assert '#inherit = "lamarckian"' in text
 
 
-def test_a_run_reports_how_its_champion_learned(tmp_path: Path) -> None:
+def test_a_run_reports_how_its_champion_learned(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     out = tmp_path / "run"
     arguments = ["evolve", "xor", "--learn", "--set", "learning.steps=4", "--population", "10"]
-    done = CliRunner().invoke(main, [*arguments, "--generations", "2", "--out", str(out)])
-    assert done.exit_code == 0, done.output
+    done = CommandLine(capsys)(*arguments, "--generations", "2", "--out", out)
+    assert done.status == 0, done.err
     found = json.loads((out / "results.json").read_text())
     assert found["learning"]["steps"] == [0, 1, 2, 3]
     assert sum(found["matters"]) == pytest.approx(1, abs=1e-4)

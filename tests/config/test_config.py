@@ -183,7 +183,7 @@ def test_the_xor_file_says_what_neat_python_says() -> None:
 
 def test_every_rule_is_a_setting_and_every_setting_has_a_rule() -> None:
     names = list(settings(Config))
-    assert len(names) == len(set(names)) == 111
+    assert len(names) == len(set(names)) == 112
     assert names[:4] == ["run.generations", "run.patience", "run.seed", "run.backend"]
     assert names[4:8] == ["run.threads", "run.algorithm", "run.on_bad_fitness", "workers.where"]
     assert "genome.time_constant_init_stdev" in names
