@@ -199,6 +199,7 @@ from evonet.evaluators import open_evaluator
 from tests.support.worker_tasks import Bad, Indexed
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # jobs in the background ignore it
     population = Population.random(23, 2, 1, num_nodes=4, num_connections=8, seed=3)
     there = open_evaluator(Bad("hang"), WorkersTable(count=2), {"dynamics": Dynamics()})
     there._dispatch._handle(there.crew.wait(None)[0])
