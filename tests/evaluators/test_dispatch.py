@@ -224,6 +224,20 @@ def test_a_late_result_of_the_job_before_counts_for_nothing() -> None:
     assert covered(second) == list(range(9))
 
 
+def test_an_answer_to_another_question_counts_for_nothing() -> None:
+    class Confused(Pretenders):
+        def submit(self, worker: int, token: int, piece: Piece) -> None:
+            self._pending.append((self.now + 0.1, Event(worker, "done", token + 1000)))
+            self._pending.append((self.now + 0.2, Event(worker, "done", token, {"right": True})))
+
+    crew = Confused(2, 1, bad=frozenset())
+    found = list[tuple[Piece, Event]]()
+    dispatch = Dispatch(crew, clock=crew.clock)
+    dispatch.run(Plan(np.ones(20)), lambda p, e: found.append((p, e)), lambda p, _: None)
+    assert covered([piece for piece, _ in found]) == list(range(20))
+    assert all(event.facts for _, event in found)
+
+
 @given(st.lists(st.floats(1, 1000), min_size=1, max_size=200), st.integers(1, 8))
 def test_pieces_shrink_towards_the_end_by_cost(costs: list[float], workers: int) -> None:
     plan = Plan(np.array(costs))
