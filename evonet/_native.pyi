@@ -375,6 +375,9 @@ class Actor64:
 class Forward32:
     def __init__(self, schedule: Schedule, threads: int, simd: str) -> None: ...
     def __call__(self, x: NDArray[np.float32], y: NDArray[np.float32]) -> None: ...
+    def tiles(
+        self, x: NDArray[np.float32], y: NDArray[np.float32], drop: bool
+    ) -> tuple[int, list[int], list[float]]: ...
     def step(
         self,
         x: NDArray[np.float32],
@@ -393,6 +396,9 @@ class Forward32:
 class Forward64:
     def __init__(self, schedule: Schedule, threads: int, simd: str) -> None: ...
     def __call__(self, x: NDArray[np.float64], y: NDArray[np.float64]) -> None: ...
+    def tiles(
+        self, x: NDArray[np.float64], y: NDArray[np.float64], drop: bool
+    ) -> tuple[int, list[int], list[float]]: ...
     def step(
         self,
         x: NDArray[np.float64],

@@ -23,7 +23,7 @@ PACKAGE = Path(__file__).parents[1] / "evonet"
 # everything that is public.
 ROOMS = (
     *("messages", "errors", "installation", "numerics", "files", "definitions", "functions"),
-    *("config", "genes", "schedule", "backends", "network"),
+    *("config", "genes", "schedule", "backends", "network", "layered"),
     *("decoders", "learning", "images", "evaluation", "tasks", "evaluators", "evolution", "runs"),
     *("evonet", "plugins", "export", "report", "bench", "doctor", "cli", "__main__"),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -58,6 +58,19 @@ class CpuBackend:
         return CpuBound(self._native, schedule, threads, self.simd_level())
 
 
+class TileCounts(NamedTuple):
+    """What a pass in tiles took.
+
+    Attributes:
+        executed: Links times samples that were computed.
+        segments: For each segment of consecutive levels of the first genome, how many they are and
+            the seconds that they took, summed over threads.
+    """
+
+    executed: int
+    segments: list[tuple[int, float]]
+
+
 class CpuBound(HostBound):
     """A schedule bound to threads and an instruction set."""
 
@@ -76,6 +89,22 @@ class CpuBound(HostBound):
         y = self._outputs(x)
         self._kernel(x, y)
         return y
+
+    def forward_in_tiles(self, x: Array, drop: bool = True) -> tuple[Array, TileCounts]:
+        """Takes tiles of samples through all levels, whatever the network is.
+
+        `forward` does so by itself for deep networks where that is faster. The bits are the same.
+
+        Args:
+            x: [B, I] or [P, B, I].
+            drop: Whether samples whose values are all 0 and stay 0 leave the work.
+
+        Returns:
+            [P, B, O], and what it took.
+        """
+        y = self._outputs(x)
+        executed, levels, seconds = self._kernel.tiles(x, y, drop)
+        return y, TileCounts(executed, list(zip(levels, seconds, strict=True)))
 
     def _step(self, x: Array, y: Array, state: Array, next_state: Array) -> None:
         self._kernel.step(x, y, state, next_state)

@@ -32,6 +32,7 @@ COMMANDS: Final = {
     "predict": "Let the champion of a run answer new rows of a table.",
     "play": "Let the champion of a run play fresh episodes.",
     "inspect": "Draw a champion, and analyse how parallel its network is.",
+    "layered": "Run a deep sparse network, as the Graph Challenge has them.",
     "tasks": "List the tasks to evolve on.",
     "new": "Write a commented config to start from.",
     "wide": "Train and use classifiers for very many classes.",

@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from evonet.definitions.providers import GENOME_READERS, GENOME_WRITERS
-from evonet.errors import ShapeError
+from evonet.errors import OptionError, ShapeError
 from evonet.genes.arrays import ARRAYS, Int64Array, RealArray, RealType, real_type
 from evonet.genes.build import GenomeLike, arrays_from_lists
 from evonet.genes.file import read_population, save_population
 from evonet.genes.genome import Genome
+from evonet.genes.layers import is_one_network, layers_to_arrays, read_layers
 from evonet.genes.random import random_arrays
 from evonet.genes.selection import join_genomes, select_genomes
 from evonet.genes.validation import check_population
@@ -152,6 +153,60 @@ class Population:
         """
         arrays = arrays_from_lists(genomes, real_type(dtype))
         return cls(num_inputs=num_inputs, num_outputs=num_outputs, validate=True, **arrays)
+
+    @classmethod
+    def from_layers(
+        cls,
+        weights: Any,
+        biases: Any = None,
+        activation: str | Sequence[str] = "relu",
+        dtype: DTypeLike = np.float32,
+    ) -> Population:
+        """Turns layered networks, such as pruned models, into genomes.
+
+        A layer computes f(x W + b). Every stored entry of a sparse matrix is a connection, and
+        every entry of a dense one that is not 0.
+
+        Args:
+            weights: For each layer a matrix [inputs, outputs], as a SciPy matrix or array of any
+                format or as a dense array; or a mapping from names to arrays, as a state_dict or a
+                safetensors file has them: NAME.weight [outputs, inputs] and NAME.bias, in order. A
+                list of such lists or mappings makes one genome of each.
+            biases: For each layer an array [outputs] or a number; or one number for all; None for
+                0. For several networks, the same for all of them or a list with one entry for each.
+            activation: The activation of all layers, or of each.
+            dtype: float32 or float64.
+
+        Raises:
+            OptionError: There are no layers, or lists have different lengths.
+            ShapeError: A matrix or bias has the wrong shape or type, or a number is not finite.
+            UnknownFunctionError: There is no such activation.
+        """
+        real = real_type(dtype)
+        if is_one_network(weights):
+            networks = [read_layers(weights, biases, activation, real)]
+        else:
+            several = list(weights)
+            each = biases if isinstance(biases, list) else [biases] * len(several)
+            if len(each) != len(several):
+                raise OptionError(f"biases has {len(each)} entries for {len(several)} networks.")
+            networks = [
+                read_layers(one, bias, activation, real)
+                for one, bias in zip(several, each, strict=True)
+            ]
+        pins = {(network[0].num_inputs, network[-1].num_nodes) for network in networks}
+        if len(pins) != 1:
+            raise ShapeError(
+                "all networks of a population have equally many inputs and outputs, "
+                f"found {sorted(pins)}."
+            )
+        (num_inputs, num_outputs) = pins.pop()
+        return cls(
+            num_inputs=num_inputs,
+            num_outputs=num_outputs,
+            validate=True,
+            **layers_to_arrays(networks, real),
+        )
 
     @classmethod
     def from_neat(

@@ -21,6 +21,7 @@
 #include "native/pack_units.h"
 #include "native/sample_blocks.h"
 #include "native/thread_pool.h"
+#include "native/tile_forward.h"
 #include "native/worker_memory.h"
 #include "nodes/loss.h"
 
@@ -157,8 +158,35 @@ class Forward {
           return evaluate_one(*groups, x.data(), x.ndim() == 2, y.data());
         }
       }
+      if (const Blocks blocks = in_blocks(num_samples, false)) {
+        TileCounts counts;
+        return evaluate_tiles({schedule_, x.data(), x.ndim() == 2, num_samples, y.data()}, *blocks,
+                              true, counts);
+      }
       return evaluate({schedule_, x.data(), x.ndim() == 2, num_samples, y.data()});
     });
+  }
+
+  // The same in tiles of samples, whatever the networks are, and what that took: links times
+  // samples that were computed, and for each segment of levels of the first genome its levels and
+  // seconds.
+  nb::tuple tiles(Samples x, Outputs y, bool drop) const {
+    const int64_t num_samples = check_samples(x);
+    check_shape("y", y, {schedule_.num_genomes, num_samples, schedule_.num_outputs});
+    if (schedule_.num_states > 0) refuse("schedule", "has memory, which tiles do not keep");
+    TileCounts counts;
+    Blocks blocks;
+    run_interruptibly([&] {
+      blocks = in_blocks(num_samples, true);
+      return evaluate_tiles({schedule_, x.data(), x.ndim() == 2, num_samples, y.data()}, *blocks,
+                            drop, counts);
+    });
+    nb::list levels, seconds;
+    if (!blocks->empty()) {
+      for (const int64_t count : blocks->front().segment_levels()) levels.append(count);
+    }
+    for (const double spent : counts.seconds) seconds.append(spent);
+    return nb::make_tuple(counts.executed, levels, seconds);
   }
 
   // The same for networks with memory, from one state to the next, [C, N, B] each.
@@ -230,6 +258,49 @@ class Forward {
   // Numbers: few enough for a cache, many enough that starting threads does not count.
   static constexpr int64_t kOutputsAtOnce = 1 << 20;
   static constexpr int64_t kLossesPerTask = 1 << 14;
+
+  // Networks of very many links, if their nodes share enough of them or samples may leave, are cut
+  // into blocks at their first call. Null for others, unless it is wanted anyway.
+  static constexpr int64_t kLinksOfDeepNetworks = 1 << 15;
+  static constexpr int64_t kSharedPercent = 50;
+  using Blocks = std::shared_ptr<const std::vector<NodeBlocks<T>>>;
+  Blocks in_blocks(int64_t num_samples, bool anyway) const {
+    const ScheduleView<T>& s = schedule_;
+    const int64_t genomes = s.num_genomes, links = s.edge_start[s.node_start[genomes]];
+    const bool fits = s.num_states == 0 && num_samples >= kernels_.tile_width &&
+                      links >= kLinksOfDeepNetworks * std::max<int64_t>(1, genomes);
+    if (!anyway && (!fits || genomes == 0)) return nullptr;
+    const std::lock_guard<std::mutex> lock(packing_);
+    if (!anyway && never_in_blocks_) return nullptr;
+    if (!blocks_) {
+      const auto made = std::make_shared<std::vector<NodeBlocks<T>>>();
+      for (int64_t g = 0; g < genomes; ++g) made->emplace_back(s, g, kernels_.activate);
+      blocks_ = made;
+    }
+    const auto gains = [](const NodeBlocks<T>& blocks) {
+      return blocks.shared_percent() >= kSharedPercent || blocks.may_drop();
+    };
+    if (anyway) return blocks_;
+    if (std::all_of(blocks_->begin(), blocks_->end(), gains)) return blocks_;
+    blocks_.reset();
+    never_in_blocks_ = true;
+    return nullptr;
+  }
+
+  // False if it was interrupted.
+  bool evaluate_tiles(const ForwardCall<T>& call, const std::vector<NodeBlocks<T>>& blocks,
+                      bool drop, TileCounts& counts) const {
+    for (int64_t g = 0; g < schedule_.num_genomes; ++g) {
+      TileCounts found;
+      if (!forward_in_tiles(call, g, blocks[g], kernels_, max_links_, drop, threads_, python_signal,
+                            found)) {
+        return false;
+      }
+      counts.executed += found.executed;
+      if (g == 0) counts.seconds = found.seconds;
+    }
+    return true;
+  }
 
   // Networks that are asked for single samples again and again are packed once, after as many calls
   // as packing costs. Null before that, and for networks that do not fit.
@@ -328,8 +399,9 @@ class Forward {
   int64_t max_slots_, max_links_;
   mutable std::mutex packing_;
   mutable int single_calls_ = 0;
-  mutable bool packed_ = false;
+  mutable bool packed_ = false, never_in_blocks_ = false;
   mutable std::unique_ptr<const LaneGroups<T>> groups_;
+  mutable Blocks blocks_;
 };
 
 template <class T>
@@ -346,6 +418,10 @@ void bind_forward(nb::module_& m, const std::string& suffix) {
       .def(nb::init<nb::object, int, const std::string&>(), "schedule"_a, "threads"_a, "simd"_a)
       .def("__call__", &Forward<T>::operator(), "x"_a.noconvert(), "y"_a.noconvert(),
            "Evaluates x [B, I] or [P, B, I] into y [P, B, O].")
+      .def("tiles", &Forward<T>::tiles, "x"_a.noconvert(), "y"_a.noconvert(), "drop"_a,
+           "Evaluates x into y in tiles of samples; with drop, samples that stay zero leave. "
+           "Returns "
+           "links times samples computed, and levels and seconds of each segment.")
       .def("step", &Forward<T>::step, "x"_a.noconvert(), "y"_a.noconvert(), "state"_a.noconvert(),
            "next_state"_a.noconvert(), "Evaluates x into y, from state [C, N, B] to next_state.")
       .def("loss", &Forward<T>::loss, "x"_a.noconvert(), "targets"_a.noconvert(), "loss"_a,

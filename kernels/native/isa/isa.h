@@ -7,6 +7,7 @@
 #include "native/gradient_call.h"
 #include "native/images/layer.h"
 #include "native/lane_group_view.h"
+#include "native/node_blocks_view.h"
 #include "native/program.h"
 #include "native/rollout.h"
 #include "native/schedule_view.h"
@@ -72,6 +73,10 @@ struct ForwardKernels {
   // The loss of one genome's answers y [B, O]: a sum and its rest.
   void (*loss)(int loss, const T* y, const T* targets, int64_t num_samples, int64_t num_outputs,
                T* out);
+  int tile_width;  // samples of a tile; see block_rows.h for both functions
+  bool (*run_segment)(const ScheduleView<T>& schedule, const NodeBlocksView<T>& blocks,
+                      int64_t segment, T* values, T* scratch, Interrupt& interrupt);
+  void (*find_bits)(const T* values, const int32_t* slot, int64_t count, bool* is_set);
 };
 
 template <class T>

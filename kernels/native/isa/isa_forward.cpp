@@ -1,5 +1,6 @@
 // isa_forward.cpp: the forward pass for one instruction set.
 #include "native/act.h"
+#include "native/block_rows.h"
 #include "native/forward.h"
 #include "native/lane_group_kernels.h"
 
@@ -14,7 +15,8 @@ template <class T>
 constexpr ForwardKernels<T> kForward = {
     kVectorLanes<T>,      kMaxWidth<T>,       &forward_genomes<T>,   &activate_values<T>,
     &aggregate_values<T>, &activate_by<T>,    &aggregate_program<T>, &terms_of_program<T>,
-    kGroupLanes<T>,       &run_lane_group<T>, &loss_rows<T>};
+    kGroupLanes<T>,       &run_lane_group<T>, &loss_rows<T>,         kTileWidth<T>,
+    &run_segment<T>,      &find_bits<T>};
 
 extern const ForwardKernels<float> forward_float32;
 extern const ForwardKernels<double> forward_float64;
