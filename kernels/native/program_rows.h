@@ -137,10 +137,38 @@ __attribute__((noinline)) void run_instructions(const Program<T>& program, int b
   }
 }
 
+// Whether a program is min(max(x, low), high). Clamps are common, and decoding them row by row
+// would take longer than a node's links.
+template <class T>
+EVONET_FN bool is_clamp(const Program<T>& program) {
+  if (program.bounds[0] != 2) return false;
+  const Instruction &low = program.code[0], &high = program.code[1];
+  return low.op == OP_MAX && low.a == 0 && low.b >= kFirstConstant && high.op == OP_MIN &&
+         high.a == low.to && high.b >= kFirstConstant && program.result == high.to;
+}
+
+template <class T>
+EVONET_FN void clamp_by(const Program<T>& program, T* numbers, int count) {
+  const auto constant = [&](uint16_t at) {
+    return program.constants[(at - kFirstConstant) * Program<T>::kLanes];
+  };
+  const T low = constant(program.code[0].b), high = constant(program.code[1].b);
+  if (count == 1) {
+    numbers[0] = canonical(at_most(high, at_least(low, numbers[0])));
+    return;
+  }
+  using V = FullVector<T>;
+  const V lows = broadcast<V>(low), highs = broadcast<V>(high);
+  for (int n = 0; n < count; n += kVectorLanes<T>) {
+    store(numbers + n, canonical(at_most(highs, at_least(lows, load<V>(numbers + n)))));
+  }
+}
+
 // An activation on count <= kRowLength numbers, in place. Up to a vector behind them is read, not
 // written.
 template <class T>
 void activate_by(const Program<T>& program, T* numbers, int count) {
+  if (is_clamp(program)) return clamp_by(program, numbers, count);
   constexpr int kWidth = kVectorBytes / int{sizeof(T)};
   using V = Vector<T, kWidth>;
   Registers<T> registers;
