@@ -16,7 +16,7 @@ import numpy as np
 import evonet
 from evonet.schedule import Schedule, build_schedule
 
-INPUTS, LINKS, SAMPLES = 16, 8, 256
+INPUTS, LINKS, SAMPLES = 16, 8, 8192
 # Blocks, branches of a block, nodes of a branch, and whether a block adds what it got.
 SHAPES = {
     "inception": (8, 8, 2, False),  # parallel branches, joined by a node

@@ -19,6 +19,7 @@ EXPECTED = {
     "gymnasium_env.py": "solved: True",
     "mu_plus_lambda.py": "best fitness 500",
     "neat_python_plugin.py": "gene by gene: True",
+    "parallelism.py": "a model of a launch-bound GPU",
     "regression.py": "on held-out ones",
     "workers.py": "solved: True",
     "wide_trunk.py": "after the full training, trunk and level",

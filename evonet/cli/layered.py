@@ -78,7 +78,7 @@ def command(
         x = challenge_digits(s.num_inputs, rows or 60_000)
     else:
         x = read_inputs(inputs, s.num_inputs, rows)[:rows]
-    with tqdm(total=len(x), unit=" samples", file=sys.stderr, leave=False) as bar:
+    with tqdm(total=len(x), unit=" samples", file=sys.stderr, leave=False, disable=None) as bar:
         result = made.run(x, drop=not keep_zeros, report=bar.update)
     _show(result)
     if out is not None:
@@ -98,7 +98,7 @@ def _layers(network: str) -> list[Layer] | Any:
         raise OptionError(f"{network!r} is not radix:WIDTHxDEPTH, such as radix:1024x120.")
     if Path(network).suffix == ".safetensors":
         return load_pruned(network)
-    with tqdm(unit=" layers", file=sys.stderr, leave=False) as bar:
+    with tqdm(unit=" layers", file=sys.stderr, leave=False, disable=None) as bar:
 
         def report(done: int, total: int) -> None:
             bar.total = total
