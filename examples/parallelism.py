@@ -16,7 +16,7 @@ import numpy as np
 import evonet
 from evonet.schedule import Schedule, build_schedule
 
-INPUTS, LINKS, SAMPLES = 16, 8, 8192
+INPUTS, LINKS, FEW, MANY = 16, 8, 256, 8192
 # Blocks, branches of a block, nodes of a branch, and whether a block adds what it got.
 SHAPES = {
     "inception": (8, 8, 2, False),  # parallel branches, joined by a node
@@ -53,13 +53,14 @@ def grow(blocks: int, branches: int, depth: int, skip: bool) -> evonet.Populatio
 
 
 def node_by_node(schedule: Schedule) -> list[Schedule]:
-    """One schedule for each node: what a framework launches operator by operator."""
+    """One schedule for each node, whose inputs are its links: operators, launched one by one."""
     s, kept = schedule, []
     for k in range(s.num_nodes):
         links = slice(s.edge_start[k], s.edge_start[k + 1])
+        count = links.stop - links.start
         kept.append(
             Schedule(
-                num_inputs=int(s.num_slots[0]),
+                num_inputs=int(count),
                 num_outputs=1,
                 dynamics=s.dynamics,
                 node_start=np.array([0, 1]),
@@ -68,14 +69,14 @@ def node_by_node(schedule: Schedule) -> list[Schedule]:
                 response=s.response[k : k + 1],
                 activation=s.activation[k : k + 1],
                 aggregation=s.aggregation[k : k + 1],
-                slot=np.array([s.num_slots[0]], np.int32),
-                num_slots=s.num_slots + 1,
-                edge_start=np.array([0, links.stop - links.start]),
-                source=s.source[links],
+                slot=np.array([count], np.int32),
+                num_slots=np.array([count + 1]),
+                edge_start=np.array([0, count]),
+                source=np.arange(count, dtype=np.int32),
                 weight=s.weight[links],
                 level_start=np.array([0, 1]),
                 level_end=np.array([1], np.int32),
-                output_slot=np.array([[s.num_slots[0]]], np.int32),
+                output_slot=np.array([[count]], np.int32),
                 cell=np.zeros((1, 0), s.dtype),
             )
         )
@@ -118,24 +119,27 @@ def seconds(call: Callable[[], object], repeats: int = 7) -> float:
     return statistics.median(times)
 
 
-def measure(population: evonet.Population) -> tuple[float, float, float]:
-    """Microseconds of a level at a time on 1 and 2 threads, and of a node at a time."""
-    x = np.random.default_rng(1).normal(size=(SAMPLES, INPUTS)).astype(np.float32)
+def measure(population: evonet.Population) -> list[float]:
+    """Microseconds for few samples, a node and a level at a time, and for many on 1, 2 threads."""
+    x = np.random.default_rng(1).normal(size=(MANY, INPUTS)).astype(np.float32)
+    few = x[:FEW]
     schedule = build_schedule(population)
     whole = [evonet.Network(schedule, "cpu", threads) for threads in (1, 2)]
     nodes = [evonet.Network(one, "cpu", 1) for one in node_by_node(schedule)]
-    values = np.zeros((SAMPLES, int(schedule.num_slots[0])), np.float32)
-    values[:, :INPUTS] = x
+    links = np.split(schedule.source, schedule.edge_start[1:-1])
+    values = np.zeros((FEW, int(schedule.num_slots[0])), np.float32)
+    values[:, :INPUTS] = few
 
     def each() -> None:
-        for network, slot in zip(nodes, schedule.slot.tolist(), strict=True):
-            values[:, slot] = network(values)[0, :, 0]
+        for network, source, slot in zip(nodes, links, schedule.slot.tolist(), strict=True):
+            values[:, slot] = network(values[:, source])[0, :, 0]
 
     alone = seconds(each, 3)
     answer = values[:, schedule.output_slot[0, 0]]
-    assert np.array_equal(answer, whole[0](x)[0, :, 0]), "both orders give the same bits"
-    one, two = (seconds(partial(network, x)) for network in whole)
-    return 1e6 * one, 1e6 * two, 1e6 * alone
+    assert np.array_equal(answer, whole[0](few)[0, :, 0]), "both orders give the same bits"
+    few_at_once = seconds(partial(whole[0], few))
+    many = [seconds(partial(network, x)) for network in whole]
+    return [1e6 * time for time in (alone, few_at_once, *many)]
 
 
 def main() -> None:
@@ -148,11 +152,11 @@ def main() -> None:
             f"{int(found.span[0]):5} {float(found.parallelism[0]):10.2f}  "
             f"{bounds[0]:.2f}, {bounds[1]:.2f}"
         )
-    print(f"\nmeasured on this processor, {SAMPLES} samples, in µs")
-    print("network    a level at a time: 1 thread, 2 threads   a node at a time")
+    print("\nmeasured on this processor, in µs")
+    print(f"network    {FEW} samples: a node, a level at a time   {MANY} samples: 1, 2 threads")
     for name, shape in SHAPES.items():
-        one, two, alone = measure(grow(*shape))
-        print(f"{name:10} {one:27.0f} {two:10.0f} {alone:18.0f}")
+        alone, at_once, one, two = measure(grow(*shape))
+        print(f"{name:10} {alone:19.0f} {at_once:18.0f} {one:22.0f} {two:10.0f}")
     print("\na model of a launch-bound GPU, in µs, by node and by block")
     print("network    operators  work/span   launches   streams     graph")
     for name, (blocks, branches, depth, _) in SHAPES.items():

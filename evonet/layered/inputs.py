@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any, Final
 
 import numpy as np
@@ -14,6 +15,11 @@ from evonet.files.regular import open_regular
 from evonet.layered.files import MOST_BYTES, read_triples
 
 Images = npt.NDArray[Any]
+# What NumPy raises for headers that make no sense.
+_NPY_ERRORS: Final = (
+    *(ValueError, EOFError, MemoryError, TypeError, OverflowError, KeyError, IndexError),
+    *(SyntaxError, TokenError, RecursionError, AttributeError),
+)
 # Of the 16 greys of scikit-learn's digits.
 THRESHOLD: Final = 11
 
@@ -38,8 +44,8 @@ def read_inputs(path: str | os.PathLike[str], width: int, rows: int | None = Non
         with open_regular(where) as file:
             try:
                 found = np.lib.format.read_array(file, allow_pickle=False, max_header_size=4096)
-            except (ValueError, EOFError, MemoryError, TypeError, OverflowError) as error:
-                raise FileFormatError(f"{where}: {str(error).splitlines()[0]}") from None
+            except _NPY_ERRORS as error:
+                raise FileFormatError(f"{where}: {f'{error} '.splitlines()[0].strip()}") from None
         if found.ndim != 2 or found.shape[1] != width or found.dtype.kind not in "biuf":
             raise FileFormatError(
                 f"{where}: expected numbers [B, {width}], found {found.dtype} {list(found.shape)}."
