@@ -120,7 +120,8 @@ def lines(shape: str, options: argparse.Namespace, fma: float) -> Iterator[str]:
     few = min(depth, options.layers)
     layers = list(radix_layers(width, few))
     work = links / depth * few * len(x) / 1e9
-    yield f"  SciPy CSR, 1 thread                     {work / by_scipy(layers, x, np.float32)[0]:8.2f}"
+    alone, _ = by_scipy(layers, x, np.float32)
+    yield f"  SciPy CSR, 1 thread                     {work / alone:8.2f}"
     yield f"  SciPy CSR, 2 processes                  {work / by_processes(width, few, x, 2):8.2f}"
     yield f"  PyTorch sparse CSR, 2 threads           {work / by_torch(layers, x, 2):8.2f}"
 
