@@ -11,10 +11,11 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
+from evonet.definitions.dynamics import FEEDFORWARD
 from evonet.errors import OptionError, ShapeError
 from evonet.functions.registry import AGGREGATION_IDS
 from evonet.genes.layers import Layer
-from evonet.schedule.schedule import FEEDFORWARD, Schedule, freeze
+from evonet.schedule.schedule import Schedule, freeze
 
 Slots = npt.NDArray[np.int32]
 
