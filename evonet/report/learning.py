@@ -54,11 +54,11 @@ def _curves(found: Any) -> str:
         ("training batch", "c1", "steps", "loss"),
         ("validation", "c3", "looks", "validation"),
     ):
-        x, y = _numbers(found.get(at, [])), _numbers(found.get(values, []))
-        if len(x) != len(y):
+        steps, losses = _numbers(found.get(at, [])), _numbers(found.get(values, []))
+        if len(steps) != len(losses):
             raise ValueError(f"{at} and {values} differ in length")
-        if x:
-            lines.append((name, hue, np.array(x), np.array(y)))
+        if steps:
+            lines.append((name, hue, np.array(steps), np.array(losses)))
     if not lines:
         return ""
     low, high = room(min(y.min() for *_, y in lines), max(y.max() for *_, y in lines))
@@ -66,9 +66,9 @@ def _curves(found: Any) -> str:
     across, up = Scale(0.0, last, LEFT, WIDTH - RIGHT), Scale(low, high, HEIGHT - BOTTOM, TOP)
     parts = []
     for value in ticks(low, high, 4):
-        y = up.at(value)
-        parts.append(f'<path class="grid" d="M{LEFT},{y:.1f}H{WIDTH - RIGHT}"/>')
-        parts.append(label("tick", LEFT - 6, y + 4, short(value), "end"))
+        place = up.at(value)
+        parts.append(f'<path class="grid" d="M{LEFT},{place:.1f}H{WIDTH - RIGHT}"/>')
+        parts.append(label("tick", LEFT - 6, place + 4, short(value), "end"))
     for value in ticks(0.0, last, 5):
         parts.append(label("tick", across.at(value), HEIGHT - BOTTOM + 18, short(value)))
     parts.append(label("tick", (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 6, "steps of learning"))

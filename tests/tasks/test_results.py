@@ -95,7 +95,12 @@ def split_task() -> Supervised:
 
 
 def small(**settings: Any) -> Config:
-    tables = {"task": {"name": "regression"}, "neat": {"pop_size": 20}, "run": {"threads": 1}}
+    tables = {
+        "task": {"name": "regression"},
+        "neat": {"pop_size": 20},
+        "run": {"threads": 1},
+        "learning": {"steps": 0},
+    }
     return Config.from_dict(tables).replace(settings)
 
 

@@ -154,7 +154,7 @@ def test_a_config_wins_over_its_task() -> None:
     task = {"name": "regression"}
     config = Config.from_dict({"task": task, "genome": {"activation_options": ["sigmoid", "sin"]}})
     assert config.genome.activation.default == "sigmoid"
-    assert config.genome.activation.mutate_rate == 0.01
+    assert config.genome.activation.mutate_rate == 0.0
     same = Config.loads(config.to_toml())
     assert same == config
     assert config.replace({"task.name": "pendulum"}).genome == config.genome
