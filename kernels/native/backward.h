@@ -33,7 +33,7 @@ class GenomeGradient {
   // False if it was interrupted.
   bool run(const T* x, const T* targets) {
     const int64_t steps = call_.num_steps * s_.steps;
-    for (LossSum<T>& lane : losses_) lane = {T(0), T(0)};
+    losses_ = {};
     for (int64_t begin = 0; begin < call_.num_samples; begin += W) {
       const int64_t left = call_.num_samples - begin;
       samples_ = static_cast<int>(left < W ? left : W);
@@ -149,32 +149,50 @@ class GenomeGradient {
     const T* const values = m_.values + step * slots_ * W;
     const T* const joined = m_.joined + step * count_ * W;
     T *const later = m_.remembered, *const earlier = m_.remembered + count_ * W;
-    for (int64_t k = count_; k-- > 0;) {
-      const int64_t node = first_ + k;
-      const int64_t links = s_.edge_start[node + 1] - s_.edge_start[node];
-      if (interrupted_after(2 * links + 16)) return false;
-      V adjoint[R] = {};
-      if (slopes != nullptr) add_outputs(node, slopes, adjoint);
-      if (s_.num_states > 0) settle_back(k, values, later + k * W, earlier + k * W, adjoint);
-      gather(s_.slot[node], adjoint);
-      T* const d = m_.rows + k * W;  // of what the activation gets, then of what links give
-      for (int r = 0; r < R; ++r) store(d + r * kCount, adjoint[r]);
-      const NodeRow<T> row{joined + k * W, values + int64_t{s_.slot[node]} * W, s_.bias[node],
-                           s_.response[node]};
-      scale_by_slope(s_.activation[node], row, d, m_.scratch, W);
-      pass_to_genes(k, row.joined, d);
-      if (links > 0) pass_to_links(k, values, row.joined, d);
+    const Readers readers = this->readers();
+    const int32_t *const slot = s_.slot + first_, *const output_of =
+                                                      call_.readers.output_of + first_;
+    T* const rows = m_.rows;
+    const bool remembers = s_.num_states > 0;
+    // Nodes on one level do not wait for each other, so that a processor works on several at once.
+    int64_t end = count_;
+    for (int64_t level = s_.level_start[genome_ + 1]; end > 0;) {
+      --level;
+      const int64_t begin = level > s_.level_start[genome_] ? s_.level_end[level - 1] : 0;
+      for (int64_t k = end; k-- > begin;) {
+        V adjoint[R] = {};
+        if (output_of[k] >= 0 && slopes != nullptr) add_outputs(first_ + k, slopes, adjoint);
+        if (remembers) settle_back(k, values, later + k * W, earlier + k * W, adjoint);
+        readers.gather(slot[k], adjoint);
+        T* const d = rows + k * W;  // of what the activation gets, then of what links give
+#pragma GCC unroll 16
+        for (int r = 0; r < R; ++r) store(d + r * kCount, adjoint[r]);
+      }
+      for (int64_t k = begin; k < end;) k = scale_run(k, end, values, joined);
+      if (!pass_on(begin, end, values, joined)) return false;
+      end = begin;
     }
     if (s_.num_states > 0) {
       for (int64_t k = 0; k < count_; ++k) {
         V adjoint[R];
         for (int r = 0; r < R; ++r) adjoint[r] = load<V>(earlier + k * W + r * kCount);
-        gather(s_.first_state(genome_) + k, adjoint);
+        readers.gather(s_.first_state(genome_) + k, adjoint);
         for (int r = 0; r < R; ++r) store(later + k * W + r * kCount, adjoint[r]);
       }
     }
     if (call_.inputs) pass_to_inputs(step, t);
     return true;
+  }
+
+  // Consecutive nodes with the activation of node k; returns where they end.
+  int64_t scale_run(int64_t k, int64_t end, const T* values, const T* joined) const {
+    const int64_t node = first_ + k;
+    int64_t next = k + 1;
+    while (next < end && s_.activation[first_ + next] == s_.activation[node]) ++next;
+    const NodeRows<T> nodes{
+        joined + k * W, values, s_.slot + node, s_.bias + node, s_.response + node, next - k, W};
+    scale_by_slope(s_.activation[node], nodes, m_.rows + k * W, m_.scratch);
+    return next;
   }
 
   void add_outputs(int64_t node, const T* slopes, V* adjoint) const {
@@ -205,84 +223,118 @@ class GenomeGradient {
     }
   }
 
-  // Adds what the links that read a slot pass on.
-  EVONET_METHOD void gather(int64_t slot, V* adjoint) const {
-    const int64_t* const start = call_.readers.start + call_.readers.first_slot[genome_] + slot;
-    const T* const weight = s_.weight + first_edge_;
-    V sum[R];
+  // The readers of the genome's slots, copied where stores of vectors cannot change them.
+  struct Readers {
+    const int64_t* start;
+    const int32_t *edge, *row;
+    const T *weight, *rows;
+
+    // Adds what the links that read a slot pass on.
+    EVONET_METHOD void gather(int64_t slot, V* adjoint) const {
+      V sum[R];
 #pragma GCC unroll 16
-    for (int r = 0; r < R; ++r) sum[r] = adjoint[r];
-    for (int64_t i = start[0]; i < start[1]; ++i) {
-      const V w = broadcast<V>(weight[call_.readers.edge[i]]);
-      const T* const row = m_.rows + int64_t{call_.readers.row[i]} * W;
+      for (int r = 0; r < R; ++r) sum[r] = adjoint[r];
+      for (int64_t i = start[slot], end = start[slot + 1]; i < end; ++i) {
+        const V w = broadcast<V>(weight[edge[i]]);
+        const T* const from = rows + int64_t{row[i]} * W;
 #pragma GCC unroll 16
-      for (int r = 0; r < R; ++r) sum[r] = multiply_add(w, load<V>(row + r * kCount), sum[r]);
+        for (int r = 0; r < R; ++r) sum[r] = multiply_add(w, load<V>(from + r * kCount), sum[r]);
+      }
+#pragma GCC unroll 16
+      for (int r = 0; r < R; ++r) adjoint[r] = sum[r];
     }
-#pragma GCC unroll 16
-    for (int r = 0; r < R; ++r) adjoint[r] = sum[r];
+  };
+
+  Readers readers() const {
+    const LinkReaders& all = call_.readers;
+    return {all.start + all.first_slot[genome_], all.edge, all.row, s_.weight + first_edge_,
+            m_.rows};
   }
 
-  void pass_to_genes(int64_t k, const T* joined, const T* d) {
-    if (call_.biases) {
-      add_row<R>(lanes_of(num_edges_ + k), starts_, used_,
-                 [&](int r, V sum) { return sum + load<V>(d + r * kCount); });
-    }
-    if (call_.responses) {
-      add_row<R>(lanes_of(num_edges_ + count_ + k), starts_, used_, [&](int r, V sum) {
-        return multiply_add(load<V>(d + r * kCount), load<V>(joined + r * kCount), sum);
-      });
-    }
-  }
-
-  void pass_to_links(int64_t k, const T* values, const T* joined, T* d) {
-    const int64_t node = first_ + k, edge = s_.edge_start[node];
-    const LinkRows<T> links = links_of(node, values);
-    const V response = broadcast<V>(s_.response[node]);
-    const int aggregation = s_.aggregation[node];
-    V shared[R];
+  // From what activations of nodes [begin, end) get to their genes and links.
+  bool pass_on(int64_t begin, int64_t end, const T* values, const T* joined) {
+    const int64_t* const edge_start = s_.edge_start + first_;
+    const int32_t* const source = s_.source;
+    const uint8_t* const aggregation = s_.aggregation + first_;
+    const T* const response = s_.response + first_;
+    const bool weights = call_.weights, biases = call_.biases, responses = call_.responses;
+    const bool starts = starts_, whole = samples_ == W;
+    const UsedSamples used = used_;
+    T *const weight_lanes = m_.lanes, *const bias_lanes = lanes_of(num_edges_),
+             *const response_lanes = lanes_of(num_edges_ + count_);
+    for (int64_t k = begin; k < end; ++k) {
+      T* const d = m_.rows + k * W;
+      const T* const row = joined + k * W;
+      const int64_t edge = edge_start[k], links = edge_start[k + 1] - edge;
+      if (interrupted_after(2 * links + 16)) return false;
+      if (biases) {
+        add_row<R>(bias_lanes + k * kGradientLanes, starts, used,
+                   [&](int r, V sum) { return sum + load<V>(d + r * kCount); });
+      }
+      if (responses) {
+        add_row<R>(response_lanes + k * kGradientLanes, starts, used, [&](int r, V sum) {
+          return multiply_add(load<V>(d + r * kCount), load<V>(row + r * kCount), sum);
+        });
+      }
+      if (links == 0) continue;
+      const V factor = broadcast<V>(response[k]);
+      V shared[R];
 #pragma GCC unroll 16
-    for (int r = 0; r < R; ++r) {
-      shared[r] = load<V>(d + r * kCount) * response;
-      if (aggregation == AGG_MEAN) shared[r] = shared[r] / broadcast<V>(T(links.count));
-      store(d + r * kCount, shared[r]);
-    }
-    T* lanes = lanes_of(edge - first_edge_);
-    if (spreads_evenly(aggregation)) {
-      if (!call_.weights) return;
-      const bool whole = samples_ == W;
-      for (int64_t e = 0; e < links.count; ++e, lanes += kGradientLanes) {
-        const T* const value = values + int64_t{links.source[e]} * W;
-        if (whole) {
-          add_whole_row<R>(lanes, starts_, [&](int r, V sum) {
+      for (int r = 0; r < R; ++r) {
+        shared[r] = load<V>(d + r * kCount) * factor;
+        if (aggregation[k] == AGG_MEAN) shared[r] = shared[r] / broadcast<V>(T(links));
+        store(d + r * kCount, shared[r]);
+      }
+      T* lanes = weight_lanes + (edge - first_edge_) * kGradientLanes;
+      if (!whole || !spreads_evenly(aggregation[k])) {
+        pass_slowly(k, values, row, d, lanes);
+        continue;
+      }
+      if (!weights) continue;
+      const auto add = [&](bool first) {
+        for (int64_t e = edge; e < edge + links; ++e, lanes += kGradientLanes) {
+          const T* const value = values + int64_t{source[e]} * W;
+          add_whole_row<R>(lanes, first, [&](int r, V sum) {
             return multiply_add(shared[r], load<V>(value + r * kCount), sum);
           });
-        } else {
-          add_row<R>(lanes, starts_, used_, [&](int r, V sum) {
-            return multiply_add(load<V>(d + r * kCount), load<V>(value + r * kCount), sum);
-          });
         }
+      };
+      if (starts) {
+        add(true);
+      } else {
+        add(false);
       }
-      return;
     }
-    T* const rows = m_.rows + int64_t{call_.readers.link_row[edge]} * W;
-    spread_rows(aggregation, links, joined, d, rows);
+    return true;
+  }
+
+  // To the links of a node, whatever its aggregation and however many samples count.
+  __attribute__((noinline)) void pass_slowly(int64_t k, const T* values, const T* joined,
+                                             const T* d, T* lanes) {
+    const int64_t node = first_ + k;
+    const LinkRows<T> links = links_of(node, values);
+    const bool evenly = spreads_evenly(s_.aggregation[node]);
+    T* const rows = m_.rows + int64_t{call_.readers.link_row[s_.edge_start[node]]} * W;
+    if (!evenly) spread_rows(s_.aggregation[node], links, joined, d, rows);
     if (!call_.weights) return;
     for (int64_t e = 0; e < links.count; ++e, lanes += kGradientLanes) {
       const T* const value = values + int64_t{links.source[e]} * W;
+      const T* const adjoint = evenly ? d : rows + e * W;
       add_row<R>(lanes, starts_, used_, [&](int r, V sum) {
-        return multiply_add(load<V>(rows + e * W + r * kCount), load<V>(value + r * kCount), sum);
+        return multiply_add(load<V>(adjoint + r * kCount), load<V>(value + r * kCount), sum);
       });
     }
   }
 
   void pass_to_inputs(int64_t step, int64_t t) {
     const int64_t inputs = s_.num_inputs;
+    const Readers readers = this->readers();
     if (step % s_.steps == s_.steps - 1) clear(m_.x_rows, inputs * W);
     for (int64_t i = 0; i < inputs; ++i) {
       T* const row = m_.x_rows + i * W;
       V adjoint[R];
       for (int r = 0; r < R; ++r) adjoint[r] = load<V>(row + r * kCount);
-      gather(i, adjoint);
+      readers.gather(i, adjoint);
       for (int r = 0; r < R; ++r) store(row + r * kCount, canonical(adjoint[r]));
       if (step % s_.steps != 0) continue;
       T* const to = m_.x_gradient + (t * call_.num_samples + begin_) * inputs + i;
@@ -293,7 +345,8 @@ class GenomeGradient {
   // ---- the end ----
 
   void finish() {
-    LossSum<T>* const totals = losses_;
+    LossSum<T> totals[kLossLanes];
+    for (int i = 0; i < kLossLanes; ++i) totals[i] = {losses_.sum[i], losses_.rest[i]};
     for (int half = kLossLanes / 2; half > 0; half /= 2) {
       for (int i = 0; i < half; ++i) totals[i] = add_losses(totals[i], totals[i + half]);
     }
@@ -301,12 +354,10 @@ class GenomeGradient {
     m_.losses[0] = loss.sum;
     m_.losses[1] = loss.rest;
     if (!call_.backward) return;
-    const bool keeps = s_.kind == KIND_CTRNN;
-    const int64_t none = 0;
-    join(none, call_.weights ? num_edges_ : 0);
+    join(0, call_.weights ? num_edges_ : 0);
     join(num_edges_, call_.biases ? count_ : 0);
     join(num_edges_ + count_, call_.responses ? count_ : 0);
-    join(num_edges_ + 2 * count_, keeps ? count_ : 0);
+    join(num_edges_ + 2 * count_, s_.kind == KIND_CTRNN ? count_ : 0);
     if (!call_.waits) return;
     for (int64_t k = 0; k < count_; ++k) {  // nodes that are never evaluated
       if (s_.edge_start[first_ + k] < s_.edge_start[first_ + k + 1]) continue;
@@ -353,7 +404,7 @@ class GenomeGradient {
   int samples_ = 0;
   UsedSamples used_{};
   bool starts_ = false;
-  LossSum<T> losses_[kLossLanes];
+  LossLanes<T> losses_;
 };
 
 EVONET_NAMESPACE_END

@@ -85,7 +85,7 @@ EVONET_FN V join_vectors(V* sums) {
     return sums[0];
 }
 
-// The sums of lanes [count, 32]; totals and lanes have room for a vector of more sums.
+// The sums of lanes [count, 32]; behind them the memory of a vector of more is read.
 template <class T>
 __attribute__((noinline)) void join_lanes(const T* lanes, int64_t count, T* totals) {
   using V = FullVector<T>;
@@ -105,7 +105,12 @@ __attribute__((noinline)) void join_lanes(const T* lanes, int64_t count, T* tota
       }
       sums[i] = part[0];
     }
-    store(totals + begin, canonical(join_vectors<kCount / 2>(sums)));
+    const V joined = canonical(join_vectors<kCount / 2>(sums));
+    if (begin + kCount <= count) {
+      store(totals + begin, joined);
+    } else {
+      for (int i = 0; begin + i < count; ++i) totals[begin + i] = joined[i];
+    }
   }
 }
 

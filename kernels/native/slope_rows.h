@@ -8,24 +8,33 @@
 
 EVONET_NAMESPACE_BEGIN
 
-// A node as its derivative needs it: joined [width] is what its links gave, and y its value.
+// Consecutive nodes with one activation. Row k of joined is what the links of node k gave, and row
+// slot[k] of values its value.
 template <class T>
-struct NodeRow {
-  const T *joined, *y;
-  T bias, response;
+struct NodeRows {
+  const T *joined, *values;
+  const int32_t* slot;
+  const T *bias, *response;
+  int64_t count;
+  int width;
 };
 
-// Turns the adjoints of a node's values, [width], into those of what its activation got.
+// Turns the adjoints of the nodes' values, [count, width], into those of what their activation got.
 template <class T>
-using ScaleBySlope = void (*)(NodeRow<T> node, T* adjoint, int width);
+using ScaleBySlope = void (*)(const NodeRows<T>& nodes, T* adjoint);
 
 template <class Slope, class T>
-void scale_by(NodeRow<T> node, T* adjoint, int width) {
+void scale_by(const NodeRows<T>& nodes, T* adjoint) {
   using V = FullVector<T>;
-  const V bias = broadcast<V>(node.bias), response = broadcast<V>(node.response);
-  for (int i = 0; i < width; i += kVectorLanes<T>) {
-    const V z = preactivation(bias, response, load<V>(node.joined + i));
-    store(adjoint + i, load<V>(adjoint + i) * Slope::at(z, load<V>(node.y + i)));
+  const int width = nodes.width;
+  const T* joined = nodes.joined;
+  for (int64_t k = 0; k < nodes.count; ++k, joined += width, adjoint += width) {
+    const T* const y = nodes.values + int64_t{nodes.slot[k]} * width;
+    const V bias = broadcast<V>(nodes.bias[k]), response = broadcast<V>(nodes.response[k]);
+    for (int i = 0; i < width; i += kVectorLanes<T>) {
+      const V z = preactivation(bias, response, load<V>(joined + i));
+      store(adjoint + i, load<V>(adjoint + i) * Slope::at(z, load<V>(y + i)));
+    }
   }
 }
 
@@ -40,35 +49,52 @@ ScaleBySlope<T> slope_on_rows(int activation) {
 
 // Any activation, custom ones too; scratch is [width].
 template <class T>
-void scale_by_slope(int activation, NodeRow<T> node, T* adjoint, T* scratch, int width) {
-  if (activation < NUM_ACTIVATIONS) return slope_on_rows<T>(activation)(node, adjoint, width);
+void scale_by_slope(int activation, const NodeRows<T>& nodes, T* adjoint, T* scratch) {
+  if (activation < NUM_ACTIVATIONS) return slope_on_rows<T>(activation)(nodes, adjoint);
   using V = FullVector<T>;
   const Program<T>* const slope = custom_activation_slope<T>(activation);
   if (slope == nullptr) return;
-  const V bias = broadcast<V>(node.bias), response = broadcast<V>(node.response);
-  for (int i = 0; i < width; i += kVectorLanes<T>) {
-    store(scratch + i, preactivation(bias, response, load<V>(node.joined + i)));
-  }
-  activate_by(*slope, scratch, width);
-  for (int i = 0; i < width; i += kVectorLanes<T>) {
-    store(adjoint + i, load<V>(adjoint + i) * load<V>(scratch + i));
+  const int width = nodes.width;
+  const T* joined = nodes.joined;
+  for (int64_t k = 0; k < nodes.count; ++k, joined += width, adjoint += width) {
+    const V bias = broadcast<V>(nodes.bias[k]), response = broadcast<V>(nodes.response[k]);
+    for (int i = 0; i < width; i += kVectorLanes<T>) {
+      store(scratch + i, preactivation(bias, response, load<V>(joined + i)));
+    }
+    activate_by(*slope, scratch, width);
+    for (int i = 0; i < width; i += kVectorLanes<T>) {
+      store(adjoint + i, load<V>(adjoint + i) * load<V>(scratch + i));
+    }
   }
 }
+
+// Sums of losses and their rests, a lane each.
+template <class T>
+struct LossLanes {
+  T sum[kLossLanes], rest[kLossLanes];
+};
 
 // Adds the losses of `count` samples to lanes, and writes the slopes by each output, [O, width].
 // Outputs and targets are [O, width].
 template <class T>
 __attribute__((noinline)) void add_block_losses(int loss, int num_outputs, const T* outputs,
                                                 const T* targets, int width, int count,
-                                                LossSum<T>* lanes, T* slopes) {
+                                                LossLanes<T>& lanes, T* slopes) {
   using V = FullVector<T>;
   for (int i = 0; i < count; i += kVectorLanes<T>) {
     const auto output = [&](int o) { return load<V>(outputs + o * width + i); };
     const auto target = [&](int o) { return load<V>(targets + o * width + i); };
     const LossSum<V> more = sample_loss<V>(loss, num_outputs, output, target);
-    for (int b = i; b < i + kVectorLanes<T> && b < count; ++b) {
-      LossSum<T>& lane = lanes[b % kLossLanes];
-      lane = add_losses(lane, LossSum<T>{more.sum[b - i], more.rest[b - i]});
+    T *const sum = lanes.sum + i % kLossLanes, *const rest = lanes.rest + i % kLossLanes;
+    const LossSum<V> total = add_losses(LossSum<V>{load<V>(sum), load<V>(rest)}, more);
+    if (i + kVectorLanes<T> <= count) {
+      store(sum, total.sum);
+      store(rest, total.rest);
+    } else {
+      for (int b = 0; i + b < count; ++b) {
+        sum[b] = total.sum[b];
+        rest[b] = total.rest[b];
+      }
     }
     loss_slopes<V>(loss, num_outputs, output, target,
                    [&](int o, V slope) { store(slopes + o * width + i, slope); });

@@ -7,6 +7,7 @@
 // half of the inputs or fewer are 0: cost.
 #pragma once
 
+#include <cstddef>
 #include "images/convolution.h"
 #include "native/function_rows.h"
 #include "native/images/layer.h"
