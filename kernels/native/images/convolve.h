@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstddef>
+
 #include "images/convolution.h"
 #include "native/function_rows.h"
 #include "native/images/layer.h"
