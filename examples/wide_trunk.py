@@ -44,8 +44,8 @@ class Precision:
 
 config = evonet.Config.from_dict(
     {
-        "run": {"generations": 12, "seed": 1},
-        "neat": {"pop_size": 40},
+        "run": {"generations": 8, "seed": 1},
+        "neat": {"pop_size": 30},
         "genome": {
             "initial_connection": "full",
             "activation_default": "tanh",
