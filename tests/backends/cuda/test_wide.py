@@ -11,9 +11,10 @@ import pytest
 
 from evonet import OptionError, WideClassifier
 from evonet.backends.cuda import compiler
+from evonet.backends.reference.wide import ReferenceWide
 from evonet.backends.wide import resolve_wide
 from evonet.backends.wide_cpu import CpuWide
-from evonet.backends.wide_level import Buckets
+from evonet.backends.wide_level import Buckets, Level
 from evonet.learning.wide.training import WideModel
 from tests.backends.cuda.test_compile import ARCHS, why_missing
 from tests.cupy_stand_in import Machine
@@ -33,7 +34,8 @@ KERNELS = {
     "wide_top": 64,
     "wide_update": 64,
 }
-TINY = {"num_inputs": 12, "num_classes": 60, "tables": 4, "hidden": 20, "minimum": 8, "limit": 9}
+# More active classes than a row has lanes, so that threads read what others wrote.
+TINY = {"num_inputs": 12, "num_classes": 90, "tables": 4, "hidden": 20, "minimum": 40, "limit": 30}
 
 
 @pytest.mark.parametrize("kind", cases.KINDS, ids=lambda kind: kind["hash"])
@@ -79,6 +81,16 @@ def test_full_buckets_keep_the_same_rows(keep_last: bool, imaginary_gpus: Lend) 
     expected = CpuWide().build(codes, rule, 5, 6)
     np.testing.assert_array_equal(kernels.get(found.starts), expected.starts)
     np.testing.assert_array_equal(kernels.get(found.ids)[:, :60], expected.ids[:, :60])
+
+
+def test_of_equal_logits_the_first_class_wins(imaginary_gpus: Lend) -> None:
+    imaginary_gpus()
+    arrays = [np.zeros((40, width), np.float32) for width in (16, 16, 16, 4)]
+    arrays[3][[7, 21, 30], 0] = 1  # equal biases
+    for kernels in (ReferenceWide(), CpuWide(), resolve_wide("cuda")):
+        level = Level(*(kernels.put(each) for each in arrays))
+        ids, _ = kernels.top(kernels.put(np.ones((2, 16), np.float32)), level, 5)
+        assert ids.tolist() == [[7, 21, 30, 0, 1]] * 2
 
 
 def test_a_classifier_trains_on_a_gpu(imaginary_gpus: Lend) -> None:
