@@ -10,6 +10,7 @@ import pytest
 from safetensors.numpy import save_file
 
 from evonet import FileFormatError
+from evonet.files.checksummed_tensors import read_tensors, write_tensors
 from evonet.functions.registry import unregister_activation
 from evonet.genes.layers import Layer, read_layers
 from evonet.layered import (
@@ -20,7 +21,7 @@ from evonet.layered import (
     read_inputs,
     save_layers,
 )
-from evonet.layered.files import CACHE
+from evonet.layered.files import ARRAYS, CACHE, FORMAT, VERSION
 from evonet.layered.radix import CLAMP, clamp_id
 
 
@@ -135,6 +136,31 @@ def test_layers_of_any_widths_and_functions_survive_a_file(tmp_path: Path) -> No
     (tmp_path / "huge").write_bytes((10 << 30).to_bytes(8, "little") + data[8:])
     with pytest.raises(FileFormatError):
         load_layers(tmp_path / "huge")
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "message"),
+    [
+        ("source", lambda a: np.where(np.arange(a.size) == 3, 32, a), "does not exist"),
+        ("source", lambda a: np.where(np.arange(a.size) == 3, -1, a), "does not exist"),
+        ("source", lambda a: a[::-1], "do not ascend"),
+        ("weight", lambda a: np.where(np.arange(a.size) == 3, np.nan, a), "not finite"),
+        ("bias", lambda a: a + np.inf, "not finite"),
+        ("bias", lambda a: a[:-1], "do not fit"),
+        ("start", lambda a: a + 1, "do not fit"),
+        ("width", lambda a: a[:-1], "do not describe"),
+    ],
+)
+def test_a_cache_with_a_right_checksum_is_checked_all_the_same(
+    tmp_path: Path, name: str, change: Callable[[np.ndarray], np.ndarray], message: str
+) -> None:
+    path = tmp_path / "layers.safetensors"
+    save_layers(path, list(radix_layers(32, 2)))
+    settings, arrays = read_tensors(path, FORMAT, VERSION, ARRAYS)
+    arrays[name] = np.ascontiguousarray(change(arrays[name]), arrays[name].dtype)
+    write_tensors(path, FORMAT, VERSION, {"activation": settings["activation"]}, arrays)
+    with pytest.raises(FileFormatError, match=message):
+        load_layers(path)
 
 
 def test_pruned_models_are_read_by_the_numbers_in_their_names(tmp_path: Path) -> None:
