@@ -17,6 +17,7 @@ EXPECTED = {
     "double_pole_no_velocities.py": "balanced for 100,000 steps",
     "forward.py": "x faster",
     "gymnasium_env.py": "solved: True",
+    "learn_digits.py": "held-out digits",
     "mu_plus_lambda.py": "best fitness 500",
     "neat_python_plugin.py": "gene by gene: True",
     "parallelism.py": "a model of a launch-bound GPU",

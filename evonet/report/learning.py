@@ -1,4 +1,4 @@
-"""How the champion learned, and which inputs matter to it: more of results.json, as a card."""
+"""How the champion learned, and which inputs matter to it: more of results.json, as two cards."""
 
 from __future__ import annotations
 
@@ -37,8 +37,7 @@ def draw_learning(file: Path) -> str:
             parts.append(_inputs(found["matters"], found["inputs"]))
     except (ValueError, TypeError, KeyError, AttributeError, IndexError, RecursionError) as error:
         raise FileFormatError(f"{file}: these are no results of a champion: {error}") from error
-    drawn = [part for part in parts if part]
-    return items(['<div class="card learning">', *drawn, "</div>"]) if drawn else ""
+    return items(f'<div class="card learning">{part}</div>' for part in parts if part)
 
 
 def _numbers(found: Any) -> list[float]:

@@ -77,6 +77,8 @@ def _fitness_chart(
             not log or end > 0.1 * best.min()
         ):
             ends.append(end)
+    if validation is not None and not log:  # it may stay far behind what is learned by heart
+        ends += np.quantile(validation[np.isfinite(validation)], [0.1, 1.0]).tolist()
     if threshold is not None:
         span = max(ends) - min(ends)
         if min(ends) - span <= threshold <= max(ends) + span:
