@@ -60,12 +60,15 @@ class Round:
         # Each round has its own pairs of functions, so that all of them are met.
         activations = rng.permutation([f.name for f in ACTIVATIONS])[: rng.integers(1, 19)]
         aggregations = rng.permutation([f.name for f in AGGREGATIONS])[: rng.integers(1, 8)]
+        nodes = int(rng.integers(2, 10))
+        hidden = nodes - 2
+        room = 3 * nodes + hidden * (hidden - 1) // 2 + 2 * hidden
         self.population = Population.random(
             SIZE,
             3,
             2,
-            num_nodes=int(rng.integers(2, 10)),
-            num_connections=int(rng.integers(4, 28)),
+            num_nodes=nodes,
+            num_connections=int(rng.integers(4, min(28, room) + 1)),
             dtype=dtype,
             seed=int(rng.integers(2**31)),
             feed_forward=not memory,
@@ -115,7 +118,7 @@ def against_torch(networks: int, seed: int) -> bool:
         for g in range(schedule.num_genomes):
             genome = TorchGenome(schedule, g)
             loss = genome.loss(samples, answers)
-            if not 1e-12 < float(loss) < 1e12:
+            if not 1e-12 < float(loss.detach()) < 1e12:
                 continue
             loss.backward()
             nodes = slice(int(schedule.node_start[g]), int(schedule.node_start[g + 1]))
