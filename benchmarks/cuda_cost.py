@@ -9,50 +9,28 @@ install '.[cuda13]' nvidia-cuda-nvdisasm. --write replaces the tables between th
 from __future__ import annotations
 
 import argparse
-import dataclasses
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import evonet
-from benchmarks import sass
+from benchmarks import sass, wide_model
+from benchmarks.cards import CARDS
+from evonet.backends.cuda import reverse
 from evonet.backends.cuda.cost import Workload, resident_blocks
 from evonet.backends.cuda.launch import LaunchPlan
 from evonet.backends.cuda.layout import packed_nbytes
 from evonet.backends.cuda.limits import DeviceLimits
 from evonet.backends.cuda.nvrtc import nvrtc_version
 from evonet.backends.cuda.plan import WIDE_REGISTERS, option_sets, plan_forward
+from evonet.backends.learning import OPTIMIZERS
 from evonet.definitions.controls import CONTROLS
 from evonet.schedule import build_schedule
 
 BEGIN, END = "<!-- kernel tables: begin -->", "<!-- kernel tables: end -->"
 ARCHS = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
-KIB = 1024
 
 
-@dataclasses.dataclass(frozen=True)
-class Card:
-    """A public card, by its data sheet.
-
-    Attributes:
-        name: What it is called.
-        limits: Its multiprocessors.
-        gigahertz: Boost clock.
-        link: GB/s of its connection to the host, about what copies reach.
-    """
-
-    name: str
-    limits: DeviceLimits
-    gigahertz: float
-    link: float
-
-
-CARDS = (
-    Card(
-        "GeForce RTX 3090", DeviceLimits("sm_86", 82, 99 * KIB, 100 * KIB, 1536, 65536), 1.695, 25
-    ),
-    Card("H100 SXM", DeviceLimits("sm_90", 132, 227 * KIB, 228 * KIB, 2048, 65536), 1.98, 50),
-)
 # Genomes, inputs, outputs, nodes, connections, samples.
 WORKLOADS = (
     (10_000, 2, 1, 4, 8, 4),
@@ -74,7 +52,11 @@ def tables() -> Iterator[str]:
     yield ""
     yield from rollout_table()
     yield ""
+    yield from reverse_table()
+    yield ""
     yield from model_table()
+    yield ""
+    yield from wide_model.lines()
 
 
 def kernel_table() -> Iterator[str]:
@@ -105,6 +87,8 @@ def describe(defines: dict[str, Any]) -> str:
         words.append("a block per genome" if defines["WIDE_TEAM"] else "genomes share a block")
     if defines.get("GLOBAL_VALUES") and "MEMORY" in defines:
         words.append("values in global memory")
+    if "OPTIMIZER" in defines:
+        words.append(OPTIMIZERS[defines["OPTIMIZER"]])
     if "LOSS" in defines:
         words.append(evonet.functions.registry.LOSSES[defines["LOSS"]].name)
     return ", ".join(words)
@@ -148,6 +132,19 @@ def rollout_table() -> Iterator[str]:
         "| a connection | " + " | ".join(f"{loop.per_product:.2f}" for loop in loops if loop) + " |"
     )
     yield ""
+
+
+def reverse_table() -> Iterator[str]:
+    yield "**Registers of a thread** of the kernels that differentiate and learn, without spills:"
+    yield ""
+    yield "| kernel | " + " | ".join(ARCHS) + " |"
+    yield "|---|" + "---|" * len(ARCHS)
+    for kernel, defines in reverse.option_sets():
+        found = [sass.report(kernel, defines, arch) for arch in ARCHS]
+        if any(report.spills for report in found):
+            raise SystemExit(f"{kernel} {defines} spills")
+        cells = " | ".join(str(report.registers) for report in found)
+        yield f"| `{kernel}`, {describe(defines)} | {cells} |"
 
 
 def model_table() -> Iterator[str]:

@@ -13,5 +13,8 @@ cost       what a launch has to do and how many cycles that takes
 plan       which kernel, how many threads, how much memory
 arguments  what a kernel is called with
 shard      one GPU's genomes, run in chunks that fit into memory
+reverse    gradients and learning
+readers    who reads each value, so that adjoints can be gathered
+grid       the wide mapping: a level over the whole grid, and a launch per level
 state      the states of networks with memory, between calls
 """

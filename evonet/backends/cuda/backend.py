@@ -17,10 +17,12 @@ from evonet.backends.cuda.discovery import check_process, usable_devices
 from evonet.backends.cuda.layout import gather_samples
 from evonet.backends.cuda.shard import Shard
 from evonet.backends.cuda.state import DeviceState
+from evonet.backends.learning import Genes, Gradients
 from evonet.errors import DeviceMemoryError, ShapeError
 
 if TYPE_CHECKING:
     from evonet.backends.base import Episodes
+    from evonet.backends.learning import LearningState, UpdateRule
     from evonet.definitions.backends import Mapping
     from evonet.schedule.schedule import Schedule
 
@@ -166,6 +168,59 @@ class CudaBound(DeviceBound):
             check_process(self._process)
             goals, samples = self._contiguous(targets), self._contiguous(x)
             self._each(lambda shard: shard.loss(samples, goals, loss, losses))
+        return losses
+
+    @property
+    def has_gradients(self) -> bool:
+        """Always."""
+        return True
+
+    def gradient(
+        self,
+        x: Any,
+        targets: Any,
+        loss: int,
+        *,
+        inputs: bool = False,
+        genes: Genes | None = None,
+        backward: bool = True,
+    ) -> Gradients:
+        """A warp takes each genome forwards and back; x and targets are on the host."""
+        s = self._schedule
+        check_process(self._process)
+        chosen = Genes(s.weight, s.bias, s.response) if genes is None else genes
+        found = Gradients(
+            np.empty((s.num_genomes, 2), s.dtype),
+            Genes(*(np.empty_like(array) for array in chosen)),
+            np.empty_like(s.cell),
+            np.empty((s.num_genomes, *x.shape[-3:]), s.dtype) if inputs else None,
+        )
+        self._each(
+            lambda shard: shard.run_reverse(
+                x.shape[-2],
+                lambda part: part.gradient(x, targets, loss, chosen, backward, found),
+            )
+        )
+        return found
+
+    def learn(
+        self,
+        state: LearningState,
+        x: Any,
+        targets: Any,
+        order: npt.NDArray[np.int64],
+        loss: int,
+        rule: UpdateRule,
+    ) -> npt.NDArray[Any]:
+        """Takes all steps on the GPUs; samples, genes and what optimisers keep stay there."""
+        check_process(self._process)
+        losses = np.full((len(order), self._schedule.num_genomes), np.nan, self._schedule.dtype)
+        self._each(
+            lambda shard: shard.run_reverse(
+                x.shape[-2],
+                lambda part: part.learn(state, x, targets, order, loss, rule, losses),
+            )
+        )
         return losses
 
     def rollout(self, episodes: Episodes, genomes: npt.NDArray[np.int64]) -> Rollout:

@@ -117,6 +117,7 @@ class Device:
         self._find_cubin = find_cubin
         self._kernels: dict[tuple[object, ...], _Kernel] = {}
         self._staging = Staging(self)
+        self._second: Any = None  # a stream, once it is needed
         self.index = index
         self.name = f"GPU {index}"
         with self._errors("asking for its properties"):
@@ -363,6 +364,15 @@ class Device:
         event = moment.event
         with self._errors("waiting for a stream"):
             event.synchronize()
+
+    @contextlib.contextmanager
+    def aside(self) -> Iterator[None]:
+        """Makes a second stream the current one, for work that may overlap that of the first."""
+        with self._errors("using a second stream"):
+            if self._second is None:
+                self._second = self._cp.cuda.Stream(non_blocking=True)
+            with self._second:
+                yield
 
     def finish(self) -> None:
         """Waits for all work on the current stream."""

@@ -33,6 +33,7 @@ from evonet.backends.cuda.plan import (
     plan_rollout,
 )
 from evonet.backends.cuda.resident import Resident
+from evonet.backends.cuda.reverse import Reverse
 from evonet.errors import DeviceMemoryError
 
 if TYPE_CHECKING:
@@ -114,12 +115,14 @@ class Shard:
         self._uploaded: Resident | None = None  # all genomes, if they fit
         self._grid: GridProgram | None = None  # of all genomes, for the last number of samples
         self._forward_chunks, self._rollout_chunks = Chunks(), Chunks()
+        self._reverse_chunks = Chunks()
         self._workloads: dict[tuple[int, int], Workload] = {}
+        self._ahead: tuple[int, int, Resident] | None = None  # the chunk after this one
         self._lock = threading.Lock()  # one call at a time
 
     def free(self) -> None:
         """Frees what is uploaded; the next call uploads it again."""
-        self._uploaded = self._grid = None
+        self._uploaded = self._grid = self._ahead = None
         self.device.release_memory()
 
     def make_room(self, allocate: Callable[[], Made]) -> Made:
@@ -143,6 +146,7 @@ class Shard:
                 return
             outputs = self.device.empty(rows.shape, rows.dtype)
             self._evaluate(begin, end, samples, outputs, state)
+            self._prepare_after(begin, end)
             if isinstance(rows, np.ndarray):
                 self.device.download(outputs, rows)
             else:
@@ -160,6 +164,7 @@ class Shard:
             work = self._evaluate(begin, end, samples, outputs)
             found = device.empty((end - begin, 2), dtype)
             self._launch(plan_loss(work, loss), loss_arguments(work, outputs, goals(), found))
+            self._prepare_after(begin, end)
             device.download(found, losses[begin:end])
 
         self._run_forward(x.shape[-2], run)
@@ -181,6 +186,22 @@ class Shard:
                 lambda row: (
                     f"Genome {genomes[mine[row]]} alone does not fit with {episodes.count} "
                     "episodes: play fewer at a time, or free memory on that GPU."
+                ),
+            )
+
+    def run_reverse(self, num_samples: int, work: Callable[[Reverse], None]) -> None:
+        """Runs gradients or learning for all genomes, in chunks that fit into memory."""
+        with self._lock:
+            self._reverse_chunks.run(
+                self.begin,
+                self.end,
+                self._reverse_chunks.known(num_samples) or max(1, self.end - self.begin),
+                num_samples,
+                lambda begin, end: work(Reverse(self.device, self._schedule, begin, end)),
+                self.free,
+                lambda genome: (
+                    f"Genome {genome} alone does not fit with {num_samples} samples: "
+                    "pass fewer samples at a time, or free memory on that GPU."
                 ),
             )
 
@@ -288,13 +309,30 @@ class Shard:
         if is_whole and self._uploaded is not None:
             self._uploaded.wait()
             return self._uploaded
-        packed = pack_schedule(self._schedule, begin, end)
-        uploaded = Resident(
-            self.device, {name: self.device.upload(array) for name, array in packed.items()}
-        )
+        ahead, self._ahead = self._ahead, None
+        if ahead is not None and ahead[:2] == (begin, end):
+            ahead[2].wait()
+            return ahead[2]
+        uploaded = self._send(begin, end)
         if is_whole:
             self._uploaded = uploaded
         return uploaded
+
+    def _send(self, begin: int, end: int) -> Resident:
+        packed = pack_schedule(self._schedule, begin, end)
+        return Resident(
+            self.device, {name: self.device.upload(array) for name, array in packed.items()}
+        )
+
+    def _prepare_after(self, begin: int, end: int) -> None:
+        """Packs and sends the next chunk on a second stream, while the GPU computes this one.
+
+        Where memory is too short for both, the next chunk is sent when it is needed.
+        """
+        last = min(2 * end - begin, self.end)
+        if end < last:
+            with contextlib.suppress(DeviceMemoryError), self.device.aside():
+                self._ahead = end, last, self._send(end, last)
 
     def _grid_program(self, begin: int, end: int, plan: LaunchPlan, work: Workload) -> GridProgram:
         """The program of a plan; that of all genomes is kept for the next call."""

@@ -16,6 +16,9 @@ import pytest
 
 import evonet
 from evonet import Population
+from evonet.backends.cuda.discovery import usable_devices
+from evonet.backends.cuda.resident import Resident
+from tests import simt
 from tests.cupy_stand_in import PACES, Machine
 
 Lend = Callable[..., Machine]
@@ -174,3 +177,33 @@ def test_samples_come_from_the_current_stream_of_another_gpu(
         cupy.asarray(samples(9, 5)).get()  # may take the memory of what was deleted
     machine.current = 0
     assert wrong_genomes(y.get(), expected) == 0
+
+
+@each_pace
+def test_the_next_chunk_is_sent_while_the_gpu_computes(pace: Any, imaginary_gpus: Lend) -> None:
+    machine = imaginary_gpus(pace=pace, memory=50_000)
+    many = evonet.Population.random(60, 3, 2, num_nodes=30, num_connections=90, seed=8)
+    x, targets = samples(9), np.zeros((9, 2), np.float32)
+    gpu, host = (evonet.compile(many, backend=backend) for backend in ("cuda", "cpu"))
+    for _ in range(2):
+        assert wrong_genomes(gpu(x), host(x)) == 0
+    np.testing.assert_array_equal(gpu.loss(x, targets), host.loss(x, targets))
+    chunks = machine.launches["forward_levels"] + machine.launches["forward_samples"]
+    assert chunks >= 6
+    assert usable_devices()[0]._second is not None
+    assert machine.peak[0] <= 50_000
+
+
+def test_a_chunk_that_nobody_waits_for_would_be_noticed(
+    imaginary_gpus: Lend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    imaginary_gpus(pace="late", memory=50_000)
+    many = evonet.Population.random(60, 3, 2, num_nodes=30, num_connections=90, seed=8)
+    x = samples(9)
+    expected = evonet.compile(many, backend="cpu")(x)
+    monkeypatch.setattr(Resident, "wait", lambda self: None)
+    try:
+        wrong = wrong_genomes(evonet.compile(many, backend="cuda")(x), expected)
+    except simt.KernelFault:  # a kernel stumbled over what it read
+        wrong = 1
+    assert wrong > 0
