@@ -14,8 +14,7 @@
 #include "native/level_walk.h"
 #include "native/schedule_part.h"
 #include "native/slot_lifetimes.h"
-#include "nodes/activations.h"
-#include "nodes/aggregations.h"
+#include "nodes/function_ids.h"
 
 namespace evonet {
 

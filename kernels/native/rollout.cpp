@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "native/worker_memory.h"
-#include "nodes/aggregations.h"
+#include "nodes/function_ids.h"
 
 namespace evonet {
 namespace {

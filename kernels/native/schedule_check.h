@@ -10,8 +10,7 @@
 
 #include "native/program.h"
 #include "native/schedule_view.h"
-#include "nodes/activations.h"
-#include "nodes/aggregations.h"
+#include "nodes/function_ids.h"
 
 namespace evonet {
 

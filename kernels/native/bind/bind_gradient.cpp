@@ -13,7 +13,7 @@
 #include "native/bind/read_schedule.h"
 #include "native/gradient_worker.h"
 #include "native/link_readers.h"
-#include "nodes/loss.h"
+#include "nodes/function_ids.h"
 
 using namespace nb::literals;
 

@@ -7,7 +7,7 @@
 
 #include "native/bind/bindings.h"
 #include "native/images/front.h"
-#include "nodes/activations.h"
+#include "nodes/function_ids.h"
 
 using namespace nb::literals;
 

@@ -9,8 +9,7 @@
 
 #include "native/bind/bindings.h"
 #include "native/program.h"
-#include "nodes/activations.h"
-#include "nodes/aggregations.h"
+#include "nodes/function_ids.h"
 
 using namespace nb::literals;
 

@@ -23,7 +23,7 @@
 #include "native/thread_pool.h"
 #include "native/tile_forward.h"
 #include "native/worker_memory.h"
-#include "nodes/loss.h"
+#include "nodes/function_ids.h"
 
 using namespace nb::literals;
 

@@ -1,6 +1,6 @@
 #include "native/neat_python/genome.h"
 
-#include "nodes/aggregations.h"
+#include "nodes/function_ids.h"
 
 namespace evonet {
 
