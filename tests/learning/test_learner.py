@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import threading
 from typing import Any
 
 import numpy as np
@@ -118,6 +120,28 @@ def test_an_interrupt_leaves_the_last_whole_round() -> None:
     assert 0 < done < 25
     whole = Learner(make_population(), Lesson(steps=done)).run(XOR, ANSWERS)
     assert found.population == whole.population
+
+
+def test_ctrl_c_stops_native_steps_and_keeps_what_was_learned() -> None:
+    population = make_population(200, num_nodes=20, num_connections=60)
+    x = np.tile(XOR, (64, 1))
+    targets = np.tile(ANSWERS, (64, 1))
+    learner = Learner(population, Lesson(steps=10**7, batch=0))
+    seen: list[int] = []
+
+    def note(done: int, _: int) -> None:
+        if not seen:
+            threading.Timer(0.05, signal.raise_signal, [signal.SIGINT]).start()
+        seen.append(done)
+
+    with pytest.raises(KeyboardInterrupt):
+        learner.run(x, targets, note)
+    found = learner.learned()
+    done = int(found.steps[0])
+    assert done >= seen[-1] > 0
+    assert (found.steps == done).all()
+    whole = Learner(population[:2], Lesson(steps=done, batch=0)).run(x, targets)
+    assert found.population[:2] == whole.population
 
 
 # ---- samples ----
