@@ -397,7 +397,8 @@ def compile(
             here. Without a usable GPU "cuda" warns once and runs on the processor.
         mapping: How work is laid out over the threads of a GPU: "levels" gives one
             to each node and sample of a level, "samples" one to each genome and
-            four samples; "auto" lets a cost model choose. Results never depend on it.
+            four samples, "wide" a launch to each level; "auto" lets a cost model choose. Results
+            never depend on it.
         dtype: float32 or float64; None keeps the population's.
         threads: Threads to use; 0 for all available. Results never depend on it.
         on_cycle: For feed-forward networks: "error" refuses genomes with a cycle, "zero" leaves

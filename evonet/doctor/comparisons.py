@@ -179,6 +179,33 @@ def _losses() -> Iterator[Pair]:
                 yield what, gpu.loss(x, targets, loss.name), cpu.loss(x, targets, loss.name)
 
 
+def _gradients() -> Iterator[Pair]:
+    for dtype in _DTYPES:
+        population = mixed_population(40, 12, 36, dtype)
+        gpu, cpu = (evonet.compile(population, backend=backend) for backend in _BACKENDS)
+        for size in (1, 33, 100):
+            x = random_samples(population, size)
+            targets = np.random.default_rng(3).uniform(size=(size, 3)).astype(dtype)
+            for loss in ("squared", "cross_entropy"):
+                what = f"{loss}, {size} samples, {dtype}"
+                found, expected = (n.gradients(x, targets, loss) for n in (gpu, cpu))
+                yield f"losses of {what}", found[0], expected[0]
+                for name, array in expected[1].items():
+                    yield f"gradients by {name} of {what}", found[1][name], array
+
+
+def _learning() -> Iterator[Pair]:
+    population = mixed_population(40, 12, 36)
+    x = random_samples(population, 60)
+    targets = np.random.default_rng(3).normal(size=(60, 3))
+    gpu, cpu = (
+        evonet.learn(population, x, targets, steps=20, batch=16, seed=1, backend=backend)
+        for backend in _BACKENDS
+    )
+    for name in ("weight", "bias"):
+        yield f"{name} after 20 steps", getattr(gpu, name), getattr(cpu, name)
+
+
 def _rollouts() -> Iterator[Pair]:
     for control in CONTROLS:
         for dtype in _DTYPES:
@@ -238,6 +265,8 @@ COMPARISONS: Final = (
     BitComparison("populations that several GPUs would share", _large_populations),
     BitComparison("arrays that stay on the GPU", _device_arrays),
     BitComparison("losses", _losses),
+    BitComparison("gradients", _gradients),
+    BitComparison("learning", _learning),
     BitComparison("whole episodes of every control task", _rollouts),
     BitComparison("evolution", _evolution),
 )

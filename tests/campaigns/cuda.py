@@ -135,7 +135,7 @@ def compare(rng: random.Random, schedule: Schedule, found: Findings, mode: str) 
     expected = CpuBackend().bind(schedule, 1).forward(x)
     work = Workload.of(schedule, 0, schedule.num_genomes, num_samples, not own)
     limits = rng.choice((SMALL, TINY))
-    for mapping in ("levels", "samples"):
+    for mapping in ("levels", "samples", "wide"):
         plan = rng.choice(candidate_plans(work, limits, mapping))
         order = rng.choice(ORDERS)
         name = f"{plan.kernel} {' '.join(f'{k}={v}' for k, v in plan.defines.items())}"

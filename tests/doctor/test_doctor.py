@@ -194,7 +194,7 @@ def test_an_imaginary_gpu_has_the_bits_of_the_processor(
     assert total > 0
     assert mismatches == []
     kernels = {name for name, _ in imagined.log}
-    assert kernels & {"forward_levels", "forward_samples", "rollout"}
+    assert kernels & {"forward_levels", "forward_samples", "rollout", "gradient"}
 
 
 def test_verification_uses_several_gpus(imaginary_gpus: Lend) -> None:
@@ -222,6 +222,8 @@ def test_verification_measures_and_reports(
         "levels, data on the host",
         "samples, data on the GPU",
         "samples, data on the host",
+        "wide, data on the GPU",
+        "wide, data on the host",
     ]
     lines = played.found.splitlines()
     assert lines[0] == "5 genomes, 4 nodes, 8 links, 3 episodes of 2 steps: M steps/s"

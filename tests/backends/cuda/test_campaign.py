@@ -31,7 +31,7 @@ def test_one_wrong_bit_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(cuda_campaign, "run_plan", spoil)
     found = cuda_campaign.campaign(5, seed=7, mode="checked", batch=5)
-    assert len(found.faults) == 2
+    assert len(found.faults) == 3
     assert "genomes [4] differ" in found.faults[0]
 
 
