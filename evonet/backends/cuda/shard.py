@@ -258,7 +258,7 @@ class Shard:
             program = self._grid_program(begin, end, plan, work)
             if state is not None:
                 state.wait()
-            program.run(genes.arrays, x, outputs, start)
+            program.run(work, genes.arrays, x, outputs, start)
         else:
             scratch = self._scratch(plan)
             if state is not None:
@@ -336,11 +336,12 @@ class Shard:
 
     def _grid_program(self, begin: int, end: int, plan: LaunchPlan, work: Workload) -> GridProgram:
         """The program of a plan; that of all genomes is kept for the next call."""
-        if self._grid is not None and self._grid.plan == plan and self._uploaded is not None:
+        is_whole = (begin, end) == (self.begin, self.end) and self._uploaded is not None
+        if is_whole and self._grid is not None and self._grid.fits(begin, end, plan):
             return self._grid
         self._grid = None
         program = GridProgram(self.device, self._schedule, begin, end, plan, work)
-        if self._uploaded is not None:
+        if is_whole:
             self._grid = program
         return program
 

@@ -243,9 +243,22 @@ def test_levels_are_captured_once_and_replayed(pace: Any, imaginary_gpus: Lend) 
         assert_same_bits(network(x), expected)
     assert (machine.num_graphs, machine.graph_launches) == (1, 3)
     assert machine.launches["grid_inputs"] == machine.launches["grid_outputs"] == 3
-    # Another number of samples has another plan, and so another graph.
-    assert_same_bits(network(x[:33]), expected[:, :33])
-    assert (machine.num_graphs, machine.graph_launches) == (2, 4)
+    # A few samples less fill the same columns; far fewer have another plan, and so another graph.
+    assert_same_bits(network(x[:69]), expected[:, :69])
+    assert (machine.num_graphs, machine.graph_launches) == (1, 4)
+    assert_same_bits(network(x[:3]), expected[:, :3])
+    assert (machine.num_graphs, machine.graph_launches) == (2, 5)
+
+
+def test_chunks_of_equal_plans_have_programs_of_their_own(imaginary_gpus: Lend) -> None:
+    machine = imaginary_gpus()
+    population, x = wide_network()
+    same = Population.concatenate([population[:1]] * 2 + [population[1:2]] * 2)
+    expected = evonet.compile(same, backend="cpu")(x)
+    network = evonet.compile(same, backend="cuda", mapping="wide")
+    machine.fail_at = {machine.num_allocations + 20}
+    for _ in range(2):
+        assert_same_bits(network(x), expected)
 
 
 @pytest.mark.parametrize("pace", PACES)
