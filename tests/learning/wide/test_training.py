@@ -215,7 +215,7 @@ def test_dots_are_nearly_those_of_numpy() -> None:
 
 def test_bits_suit_the_number_of_classes() -> None:
     assert default_bits("simhash", 10) == 3
-    assert default_bits("simhash", 670_091) == 16
+    assert default_bits("simhash", 670_091) == 10
     assert default_bits("dwta", 670_091) == 18
     assert default_bits("dwta", 5_000) % 3 == 0
 
