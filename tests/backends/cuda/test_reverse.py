@@ -106,7 +106,8 @@ def test_learning_has_the_bits_of_the_cpu(optimizer: int, dtype: Any, imaginary_
     machine = imaginary_gpus(num_devices=2)
     schedule = schedule_of(dtype=dtype, count=12)
     x, targets = examples(1, 90, dtype)
-    order = np.random.default_rng(0).permuted(np.tile(np.arange(90), (5, 1)), axis=1)[:, :40]
+    order = np.random.default_rng(0).permuted(np.tile(np.arange(90), (5, 1)), axis=1)
+    order = np.ascontiguousarray(order[:, :40])
     steps = np.arange(1, 6)
     corrections = np.stack([0.05 / (1 - 0.9**steps), 1 / (1 - 0.999**steps)], axis=1)
     rule = UpdateRule(
