@@ -18,6 +18,7 @@ from evonet.definitions.dynamics import Dynamics, KindName, Propagation
 from evonet.definitions.lock import Lock
 from evonet.errors import OptionError, ShapeError, check_option, check_threads, check_whole
 from evonet.functions.registry import LOSS_IDS
+from evonet.genes.genome import Genome
 from evonet.genes.population import Population
 from evonet.schedule.build import OnCycle, build_schedule
 from evonet.schedule.checks import check_schedule
@@ -373,7 +374,7 @@ def _check_out(out: object) -> None:
 
 
 def compile(
-    population: Population,
+    population: Population | Genome,
     kind: KindName = "feedforward",
     backend: BackendName = "auto",
     mapping: Mapping = "auto",
@@ -387,7 +388,7 @@ def compile(
     """Compiles a population to a callable that evaluates all of it at once.
 
     Args:
-        population: P genomes.
+        population: P genomes, or one `Genome`.
         kind: "feedforward" evaluates every node once per call, after all nodes that it reads.
             The others remember their nodes' values between calls and may have cycles:
             "recurrent", "ctrnn" (continuous time: every node follows its input with its time
@@ -430,7 +431,7 @@ def compile(
 
 
 def compile_with(
-    population: Population,
+    population: Population | Genome,
     dynamics: Dynamics,
     *,
     backend: str = "auto",
@@ -449,6 +450,8 @@ def compile_with(
         EvonetError: As for `compile`.
         ShapeError: genome_index has another shape, or holds something but whole numbers.
     """
+    if isinstance(population, Genome):
+        population = population.population
     if not isinstance(population, Population):
         raise OptionError(
             f"population must be an evonet.Population, found {type(population).__name__}. "

@@ -13,7 +13,7 @@ seed = int(sys.argv[1]) if len(sys.argv) > 1 else 1
 config = evonet.Config.load(resource_folder("configs") / "cartpole.toml")
 result = evonet.evolve(task_from_config(config), config, seed=seed)
 print(f"solved: {result.solved}, after {result.evaluations} evaluations")
-print(result.best.genome[0])
+print(result.best.genome)
 
 champion = evonet.compile(result.best.genome)
 returns, steps = champion.rollout("cartpole", episodes=100, seed=12345)

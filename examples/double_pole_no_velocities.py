@@ -16,7 +16,7 @@ seed = int(sys.argv[1]) if len(sys.argv) > 1 else 1
 config = evonet.Config.load(resource_folder("configs") / "double_pole_no_velocities.toml")
 result = evonet.evolve(task_from_config(config), config, seed=seed)
 print(f"solved: {result.solved}, after {result.evaluations} evaluations")
-print(result.best.genome[0])
+print(result.best.genome)
 
 evonet.save_champion("champion.json", result.best, config)
 champion = evonet.read_champion("champion.json").compile()

@@ -58,7 +58,7 @@ print(f"after a short training: P@1 {result.best.fitness:.2f}")
 for train_trunk in (False, True):
     made = evonet.WideClassifier(
         NUM_CLASSES,
-        trunk=result.best.genome,
+        trunk=result.best.population,
         train_trunk=train_trunk,
         epochs=10,
         rate=0.02,

@@ -26,7 +26,7 @@ def report(record: evonet.GenerationRecord) -> None:
 
 result = evonet.evolve(task, config, seed=seed, callbacks=[report])
 print(f"solved: {result.solved}, after {result.generation + 1} generations")
-print(result.best.genome[0])
+print(result.best.genome)
 
 champion = Path(tempfile.mkdtemp()) / "champion.json"
 evonet.save_champion(champion, result.best)

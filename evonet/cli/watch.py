@@ -121,7 +121,7 @@ class Watch:
             if best.task_state:
                 task.state = dict(best.task_state)
             try:
-                network = compile_with(best.genome, result.algorithm.config.dynamics)
+                network = compile_with(best.population, result.algorithm.config.dynamics)
                 data = task.film(network, task_seed(result.algorithm.seed, best.generation))
             finally:
                 task.state = state
@@ -184,7 +184,7 @@ class Watch:
         elif not result.solved and threshold is not None:
             more = 2 * max(1, config.run.generations)
             click.echo(f"  resume    {self._resume_command} --generations {more}")
-        self._print_scores(best.genome, config.dynamics)
+        self._print_scores(best.population, config.dynamics)
         click.echo(f"  champion  {self._home.champion}")
         if written:
             click.echo(f"  report    {self._home.report}")

@@ -232,7 +232,7 @@ class Algorithm(ABC):
             best = None if better else before
         if best is None:
             best = Best(
-                genome=scored[[top]],
+                population=scored[[top]],
                 fitness=float(fitness[top]),
                 generation=state.generation,
                 id=int(state.ids[top]),

@@ -224,7 +224,7 @@ class Progress(Callback):
         best, now = self._run.algorithm.best, time.monotonic()
         if best is None or best is self._scored or now - self._scored_at < 1:
             return self._scores
-        network = compile_with(best.genome, self._run.algorithm.config.dynamics)
+        network = compile_with(best.population, self._run.algorithm.config.dynamics)
         parts = self._run.task.part_scores(network)
         shown = []
         for part in ("train", "held out"):

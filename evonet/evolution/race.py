@@ -118,13 +118,13 @@ class Race:
         genome = generation.population[[winner]]
         if best is not None:
             others = self._finite(
-                self.play_best(best.genome, seed, generation.episodes, len(returns)), [best.id]
+                self.play_best(best.population, seed, generation.episodes, len(returns)), [best.id]
             )
             ahead, error = mean_and_error(self.sign * (returns - others[0]))
             if not ahead > CLEARLY_BETTER * error:
                 return best
         new = Best(
-            genome=genome,
+            population=genome,
             fitness=float(generation.fitness[winner]),
             generation=generation.number,
             id=int(generation.ids[winner]),
@@ -196,7 +196,7 @@ class Race:
         limit = None if self.threshold is None else self.sign * self.threshold
         scores = np.zeros(0)  # higher is better
         while True:
-            played = play(best.genome, self.retest_seed, len(scores), self.retests)
+            played = play(best.population, self.retest_seed, len(scores), self.retests)
             scores = np.concatenate([scores, self.sign * self._finite(played, [best.id])[0]])
             mean, low, high = interval(scores, self.sign * typical)
             is_open = limit is not None and low < limit <= mean

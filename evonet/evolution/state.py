@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from evonet.genes.genome import Genome
 from evonet.genes.population import Population
 
 
@@ -55,7 +56,7 @@ class Best:
     """The best genome so far.
 
     Attributes:
-        genome: A population of this one genome.
+        population: A population of this one genome.
         fitness: What it scored: in its generation, or in its test if it has one.
         generation: The generation that found it.
         id: Its number.
@@ -67,7 +68,7 @@ class Best:
             and likewise "looks" and "validation"; empty for genomes that learned nothing.
     """
 
-    genome: Population
+    population: Population
     fitness: float
     generation: int
     id: int
@@ -75,6 +76,11 @@ class Best:
     tested: Retest | None = None
     task_state: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
     curves: Mapping[str, Sequence[float]] = field(default_factory=dict)
+
+    @property
+    def genome(self) -> Genome:
+        """The genome alone; `evonet.compile` and `save_champion` take it too."""
+        return self.population[0]
 
 
 def curves_of(curves: Mapping[str, npt.NDArray[Any]], genome: int) -> dict[str, list[float]]:

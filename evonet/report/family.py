@@ -81,8 +81,17 @@ def _moved(moved: Sequence[tuple[float, str]]) -> Iterator[Change]:
     yield Change("changed", f"{what} {difference:+.3g}{others}")
 
 
-def draw_family(line: Sequence[Improvement], names: Mapping[int, str], champion: Champion) -> str:
-    """Lists the improvements in the order in which they were found, the champion last."""
+def draw_family(
+    line: Sequence[Improvement], names: Mapping[int, str], champion: Champion, sign: float = 1.0
+) -> str:
+    """Lists the improvements in the order in which they were found, the champion last.
+
+    Args:
+        line: The improvements.
+        names: What nodes are called.
+        champion: The last of them.
+        sign: 1 if higher fitness is better, -1 if lower fitness is better.
+    """
     shown = _most_telling(line)
     decimals = _decimals([line[i].fitness for i in shown])
     rows = []
@@ -94,11 +103,17 @@ def draw_family(line: Sequence[Improvement], names: Mapping[int, str], champion:
             f"<td>{_thumbnail(after, champion)}</td>"
             f'<td class="number">{after.generation}</td>'
             f'<td class="number"><b>{after.fitness:,.{decimals}f}</b></td>'
-            f'<td class="number gain">{_gain(before, after, decimals)}</td>'
+            f'<td class="number {_kind(before, after, sign)}">'
+            f"{_gain(before, after, decimals)}</td>"
             f"<td>{_chips(before, after, names)}</td></tr>"
         )
     left_out = len(line) - len(shown)
     note = f"<p>Left out: {counted(left_out, 'smaller improvement')}.</p>" if left_out else ""
+    if any('class="number setback"' in row for row in rows):
+        note += (
+            '<p class="note">Where fitness is lower than in the row above, the champion was chosen '
+            "by other episodes or examples than those that its fitness is the mean of.</p>"
+        )
     folded, rows = rows[:-MOST_OPEN_ROWS], rows[-MOST_OPEN_ROWS:]
     return items(
         [
@@ -143,6 +158,11 @@ def _most_telling(line: Sequence[Improvement]) -> list[int]:
             before = line[i].fitness
     kept = sorted(gain, key=lambda i: -gain[i])[: MOST_ROWS - 2]
     return sorted({0, len(line) - 1, *kept} if line else set())
+
+
+def _kind(before: Improvement | None, after: Improvement, sign: float) -> str:
+    behind = before is not None and sign * (after.fitness - before.fitness) < 0
+    return "setback" if behind else "gain"
 
 
 def _gain(before: Improvement | None, after: Improvement, decimals: int) -> str:

@@ -91,7 +91,7 @@ def render_report(home: RunFolder) -> str:
             '<section class="charts">',
             *draw_charts(config, history, line),
             "</section>",
-            _family(line, names, champion),
+            _family(line, names, champion, config),
             f'<details class="card"><summary>config.toml</summary><pre>{text(config.to_toml())}'
             "</pre></details>",
             '<div id="tip" hidden></div>',
@@ -245,15 +245,18 @@ def _film(episode: Episode, generation: int | None) -> str:
     )
 
 
-def _family(line: list[Improvement], names: Mapping[int, str], champion: Champion) -> str:
+def _family(
+    line: list[Improvement], names: Mapping[int, str], champion: Champion, config: Config
+) -> str:
     if not line:
         return ""
+    sign = -1.0 if config.neat.fitness_criterion == "min" else 1.0
     return items(
         [
             '<section class="card"><h2>How it evolved</h2>',
             '<p class="note">Each row is a genome that beat all before it, with how it differs '
             "from the row above, which need not be its parent.</p>",
-            draw_family(line, names, champion),
+            draw_family(line, names, champion, sign),
             "</section>",
         ]
     )

@@ -29,7 +29,7 @@ from evonet.functions.registry import adopted
 from evonet.genes.arrays import real_type
 from evonet.genes.build import check_functions, pack_genes
 from evonet.genes.file import pack_functions
-from evonet.genes.genome import Connection, Node
+from evonet.genes.genome import Connection, Genome, Node
 from evonet.genes.population import Population
 from evonet.network import Network
 from evonet.network import compile as compile_network
@@ -81,7 +81,7 @@ class Champion:
 
 def save_champion(
     path: str | os.PathLike[str],
-    champion: Best | Population,
+    champion: Best | Genome | Population,
     config: Config | None = None,
     *,
     seed: int | None = None,
@@ -95,7 +95,7 @@ def save_champion(
 
     Args:
         path: The file to replace or create.
-        champion: The best genome of a run, or any population of one genome.
+        champion: The best genome of a run, or any genome or population of one.
         config: The settings of the run, of which the file keeps the digest.
         seed: The seed of the run; None for that of the config.
         fitness: What it scored; None for what is known.
@@ -110,7 +110,7 @@ def save_champion(
         OSError: The disk or the folder does not take it.
     """
     best = champion if isinstance(champion, Best) else None
-    genome = champion.genome if isinstance(champion, Best) else champion
+    genome = champion.population if isinstance(champion, Best | Genome) else champion
     if not isinstance(genome, Population) or len(genome) != 1:
         raise OptionError(
             f"A champion is one genome, found {genome!r}. Pass result.best or population[3:4]."

@@ -63,7 +63,7 @@ class ImprovementWriter(Callback):
                 "generation": best.generation,
                 "fitness": best.fitness,
                 "id": best.id,
-                **_genes(best.genome[0]),
+                **_genes(best.genome),
             }
         )
 

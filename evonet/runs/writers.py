@@ -68,7 +68,7 @@ class ChampionWriter(Callback):
             return
         config = algorithm.config
         task, name = self._run.task, config.task.get("name")
-        notes = note_champion(task, name, best.genome, config.dynamics)
+        notes = note_champion(task, name, best.population, config.dynamics)
         save_champion(
             resolve_inside(self._path),
             best,
@@ -77,7 +77,7 @@ class ChampionWriter(Callback):
             metadata=notes,
             encoding=task.encoding,
         )
-        results = task.results(compile_with(best.genome, config.dynamics))
+        results = task.results(compile_with(best.population, config.dynamics))
         if results is not None:
             document = {"task": name, "generation": best.generation, "id": best.id, **results}
             if best.curves:

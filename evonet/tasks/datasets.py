@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from evonet.errors import OptionError
-from evonet.tasks.data import Data, data_of, split_data
+from evonet.tasks.data import Data, data_of
 from evonet.tasks.examples import Examples
 from evonet.tasks.supervised import Supervised
-from evonet.tasks.tabular import task_of_parts
+from evonet.tasks.tabular import classification, regression, split_task
 
 
 class Dataset(NamedTuple):
@@ -41,87 +42,40 @@ _LIST: Final = (
 DATASETS: Final = {dataset.name: dataset for dataset in _LIST}
 
 
+# What differs from the options of a task made of a file. 8 is a typical split, on which linear
+# models score as on the average of many.
+_DEFAULTS: Final[Mapping[str, object]] = {
+    "test_fraction": 0.2,
+    "validation_fraction": 0.2,
+    "split_seed": 8,
+    "batch_fraction": 0.5,
+    "standardize": True,
+    "standardize_targets": True,
+}
+# The options that say how a file is read.
+_OF_FILES: Final = ("data", "targets", "missing", "categories", "exclude", "header")
+
+
 def dataset_task(dataset: Dataset) -> Callable[..., Supervised]:
-    """Returns the function that makes the task of a data set."""
+    """Returns the function that makes the task of a data set.
 
-    def classes(
-        *,
-        test_fraction: float = 0.2,
-        validation_fraction: float = 0.2,
-        split_seed: int = 8,
-        batch_fraction: float = 0.5,
-        standardize: bool = True,
-        class_weights: Any = "none",
-        solved: float | None = None,
-    ) -> Supervised:
-        """Predicts the class; fitness is minus the mean cross-entropy of the outputs' softmax.
+    Its options are those of `classification` or `regression`, except for those about files; it
+    raises an OptionError if scikit-learn is not installed.
+    """
+    like = classification if dataset.classes else regression
+    options = [
+        option.replace(default=_DEFAULTS.get(option.name, option.default))
+        for option in inspect.signature(like).parameters.values()
+        if option.name not in _OF_FILES
+    ]
 
-        Args:
-            test_fraction: The fraction of examples to hold out for `test_scores`.
-            validation_fraction: The fraction of the others that decides which genome is the best
-                so far, and thus, with run.patience, when to stop; no fitness depends on it.
-            split_seed: Decides which examples are in which part; 8 is a typical split, on which
-                linear models score as on the average of many.
-            batch_fraction: The fraction of the training examples that each generation is scored
-                on, others each time; below 1 evolution is faster and overfits less.
-            standardize: Whether to shift and scale inputs to mean 0 and deviation 1.
-            class_weights: How much examples of a class count: "none" for all alike, "balanced"
-                for more where there are fewer, or a table of classes and weights.
-            solved: The fitness that solves the task; None for none.
+    def make(**given: Any) -> Supervised:
+        stated = {option.name: option.default for option in options}
+        return split_task(_load(dataset), **{**stated, **given})
 
-        Raises:
-            OptionError: scikit-learn is not installed, or an option is out of range.
-        """
-        found = _load(dataset)
-        parts = split_data(
-            found,
-            test_fraction=test_fraction,
-            validation_fraction=validation_fraction,
-            split_seed=split_seed,
-            standardize=standardize,
-            class_weights=class_weights,
-        )
-        return task_of_parts(found, parts, batch_fraction, solved)
-
-    def numbers(
-        *,
-        test_fraction: float = 0.2,
-        validation_fraction: float = 0.2,
-        split_seed: int = 8,
-        batch_fraction: float = 0.5,
-        standardize: bool = True,
-        standardize_targets: bool = True,
-        solved: float | None = None,
-    ) -> Supervised:
-        """Predicts a number; fitness is minus the mean squared error.
-
-        Args:
-            test_fraction: The fraction of examples to hold out for `test_scores`.
-            validation_fraction: The fraction of the others that decides which genome is the best
-                so far, and thus, with run.patience, when to stop; no fitness depends on it.
-            split_seed: Decides which examples are in which part; 8 is a typical split, on which
-                linear models score as on the average of many.
-            batch_fraction: The fraction of the training examples that each generation is scored
-                on, others each time; below 1 evolution is faster and overfits less.
-            standardize: Whether to shift and scale inputs to mean 0 and deviation 1.
-            standardize_targets: Whether to do the same with the target: fitness is then r2 - 1.
-            solved: The fitness that solves the task; None for none.
-
-        Raises:
-            OptionError: scikit-learn is not installed, or an option is out of range.
-        """
-        found = _load(dataset)
-        parts = split_data(
-            found,
-            test_fraction=test_fraction,
-            validation_fraction=validation_fraction,
-            split_seed=split_seed,
-            standardize=standardize,
-            standardize_targets=standardize_targets,
-        )
-        return task_of_parts(found, parts, batch_fraction, solved)
-
-    return classes if dataset.classes else numbers
+    make.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
+    make.__doc__ = like.__doc__
+    return make
 
 
 def _load(dataset: Dataset) -> Data:

@@ -49,7 +49,31 @@ class GymnasiumTask(Task):
         frame_stack: int | None = None,
         options: dict[str, Any] | None = None,
     ) -> None:
-        """Makes an environment once to read its spaces; `gymnasium_task` documents the rest."""
+        """Makes an environment once to read its spaces.
+
+        Args:
+            name: Gymnasium's name of it, such as "LunarLander-v3"; "module:Name-v0" imports the
+                module first, which may be in the current folder.
+            episodes: Episodes per genome; None for 3.
+            max_steps: The step limit; None for the environment's own.
+            solved: The fitness that solves the task; None for the environment's own threshold.
+            retests: Fresh episodes that test a champion; None for 100.
+            normalize: Whether networks see observations less their running mean, divided by their
+                running standard deviation; None for False.
+            action_repeat: Steps for which each action is repeated; None for 1.
+            frame_stack: Observations that networks see at once, the newest last; None for 1.
+            options: Passed to the environment.
+
+        Raises:
+            OptionError: Gymnasium is not installed or has no such environment, or an option is out
+                of range.
+        """
+        try:
+            import gymnasium  # noqa: F401
+        except ImportError:
+            raise OptionError(
+                "gym: tasks need Gymnasium. Install it with: pip install 'evonet-gpu[gym]'"
+            ) from None
         from evonet.tasks.environments.environment import make_environment
         from evonet.tasks.environments.spaces import decoder, size_of
         from evonet.tasks.environments.statistics import Statistics
@@ -231,51 +255,5 @@ class GymnasiumTask(Task):
         return f"GymnasiumTask({self.name!r}, episodes={self.episodes}, max_steps={self.max_steps})"
 
 
-def gymnasium_task(
-    environment: str,
-    *,
-    episodes: int | None = None,
-    max_steps: int | None = None,
-    solved: float | None = None,
-    retests: int | None = None,
-    normalize: bool | None = None,
-    action_repeat: int | None = None,
-    frame_stack: int | None = None,
-    options: dict[str, Any] | None = None,
-) -> GymnasiumTask:
-    """Makes a task of a Gymnasium environment.
-
-    Args:
-        environment: Gymnasium's name of it, such as "LunarLander-v3"; "module:Name-v0" imports the
-            module first, which may be in the current folder.
-        episodes: Episodes per genome; None for 3.
-        max_steps: The step limit; None for the environment's own.
-        solved: The fitness that solves the task; None for the environment's own threshold.
-        retests: Fresh episodes that test a champion; None for 100.
-        normalize: Whether networks see observations divided by their running standard deviation,
-            after subtracting their running mean; None for False.
-        action_repeat: Steps for which each action is repeated; None for 1.
-        frame_stack: Observations that networks see at once, the newest last; None for 1.
-        options: Passed to the environment.
-
-    Raises:
-        OptionError: Gymnasium is not installed or has no such environment, or an option is out
-            of range.
-    """
-    try:
-        import gymnasium  # noqa: F401
-    except ImportError:
-        raise OptionError(
-            "gym: tasks need Gymnasium. Install it with: pip install 'evonet-gpu[gym]'"
-        ) from None
-    return GymnasiumTask(
-        environment,
-        episodes=episodes,
-        max_steps=max_steps,
-        solved=solved,
-        retests=retests,
-        normalize=normalize,
-        action_repeat=action_repeat,
-        frame_stack=frame_stack,
-        options=options,
-    )
+# By the name under which scripts know it.
+gymnasium_task = GymnasiumTask

@@ -7,7 +7,7 @@ from typing import Any
 
 from evonet.config.rules import Real
 from evonet.messages import counted
-from evonet.tasks.data import Data, Parts, check_split, load_data, split_data
+from evonet.tasks.data import Data, check_split, load_data, split_data
 from evonet.tasks.encoding import Missing
 from evonet.tasks.options import read_option
 from evonet.tasks.supervised import Supervised
@@ -66,15 +66,16 @@ def regression(
         exclude=exclude,
         header=header,
     )
-    parts = split_data(
+    return split_task(
         found,
         test_fraction=test_fraction,
         validation_fraction=validation_fraction,
         split_seed=split_seed,
         standardize=standardize,
         standardize_targets=standardize_targets,
+        batch_fraction=batch_fraction,
+        solved=solved,
     )
-    return task_of_parts(found, parts, batch_fraction, solved)
 
 
 def classification(
@@ -131,31 +132,33 @@ def classification(
         exclude=exclude,
         header=header,
     )
-    parts = split_data(
+    return split_task(
         found,
         test_fraction=test_fraction,
         validation_fraction=validation_fraction,
         split_seed=split_seed,
         standardize=standardize,
         class_weights=class_weights,
+        batch_fraction=batch_fraction,
+        solved=solved,
     )
-    return task_of_parts(found, parts, batch_fraction, solved)
 
 
-def task_of_parts(
-    data: Data, parts: Parts, batch_fraction: float, solved: float | None
+def split_task(
+    data: Data, *, batch_fraction: float, solved: float | None, **split: Any
 ) -> Supervised:
-    """Makes a task of examples that are read and split.
+    """Makes a task of examples that are read.
 
     Args:
         data: What was read.
-        parts: Its parts.
         batch_fraction: The fraction of training examples per generation.
         solved: The fitness that solves the task; None for none.
+        **split: The options of `evonet.tasks.data.split_data`.
 
     Raises:
-        OptionError: The fraction is not above 0 and at most 1.
+        OptionError: An option is out of range.
     """
+    parts = split_data(data, **split)
     train = parts.train
     share = read_option("batch_fraction", batch_fraction, Real(most=1, above=0))
     task = Supervised(

@@ -52,7 +52,7 @@ def evaluate(population: Population = POPULATION, **changes: Any) -> Evaluation:
 def bits(state: State) -> dict[str, bytes]:
     found = {n: getattr(state.population, n).tobytes() for n in ("weight", "bias", "innovation")}
     assert state.best is not None
-    return found | {"best": state.best.genome.weight.tobytes(), "id": bytes([state.best.id])}
+    return found | {"best": state.best.population.weight.tobytes(), "id": bytes([state.best.id])}
 
 
 def test_fitness_is_that_after_learning() -> None:
@@ -100,7 +100,7 @@ def test_children_inherit_what_was_learned_or_what_was_born(inherit: str) -> Non
     # The champion is what was scored, in either case.
     assert algorithm.best is not None
     top = int(np.argmax(found.fitness))
-    assert algorithm.best.genome.weight.tobytes() == found.population[[top]].weight.tobytes()
+    assert algorithm.best.population.weight.tobytes() == found.population[[top]].weight.tobytes()
     assert TASK.evaluate(evonet.compile(algorithm.best.genome), 0)[0] == algorithm.best.fitness
 
 

@@ -104,7 +104,7 @@ def test_the_stated_interval_holds_the_true_fitness() -> None:
             )
         assert best is not None
         assert best.tested is not None
-        held += best.tested.low <= float(best.genome.weight[0]) <= best.tested.high
+        held += best.tested.low <= float(best.population.weight[0]) <= best.tested.high
     assert held >= 58
 
 
@@ -116,7 +116,7 @@ def test_a_test_uses_none_of_the_episodes_that_chose_the_champion() -> None:
     tests = {pair for pair in play.played if pair[0] == 99}
     assert tests == {(99, episode) for episode in range(50)}
     assert min(episode for seed, episode in play.played if seed == 5) == 2
-    expected = Lottery()(found.genome, 99, 0, 50)[0]
+    expected = Lottery()(found.population, 99, 0, 50)[0]
     assert found.fitness == pytest.approx(expected.mean(), rel=1e-12)
 
 

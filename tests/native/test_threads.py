@@ -9,6 +9,9 @@ import resource
 import subprocess
 import sys
 import textwrap
+import threading
+import time
+from typing import Any
 
 import numpy as np
 import pytest
@@ -65,6 +68,32 @@ def test_threads_with_different_batches_share_a_network_with_memory(kind: str) -
         print(network(np.ones((3, 4))).shape)
     """)
     assert found == "(50, 3, 2)\n"
+
+
+def test_nothing_happens_to_a_memory_while_a_step_is_under_way() -> None:
+    """Steps are stretched, so that a missing lock shows on any machine."""
+    population = evonet.Population.random(2, 3, 2, num_nodes=4, num_connections=9)
+    network = evonet.compile(population, "recurrent")
+    x = np.ones((1, 3))
+    threads: list[threading.Thread] = []
+    waits: list[bool] = []
+    plain = network._evaluate
+
+    def slow(samples: Any) -> Any:
+        if not threads:
+            works = (network.reset, lambda: network.state, lambda: network(x))
+            threads.extend(threading.Thread(target=work) for work in works)
+            for thread in threads:
+                thread.start()
+            time.sleep(0.05)
+            waits.extend(thread.is_alive() for thread in threads)
+        return plain(samples)
+
+    network._evaluate = slow
+    network(x)
+    for thread in threads:
+        thread.join()
+    assert waits == [True, True, True]
 
 
 def test_steps_of_several_threads_follow_each_other() -> None:

@@ -140,14 +140,27 @@ def test_few_inputs_are_all_drawn() -> None:
     assert fold_inputs(layout, {}).layout is layout
 
 
-def family(fitness: list[float]) -> str:
+def family(fitness: list[float], sign: float = 1.0) -> str:
     node = {0: (0.0, 1.0, "tanh", "sum")}
     line = [
         Improvement(g, value, g, node, {1: (-1, 0, float(g), True)})
         for g, value in enumerate(fitness)
     ]
     champion = evonet.Population.random(1, 1, 1, num_nodes=1, num_connections=1)
-    return draw_family(line, {}, Champion(champion))
+    return draw_family(line, {}, Champion(champion), sign)
+
+
+def test_only_gains_look_like_gains() -> None:
+    page = family([5.0, 9.0, 7.0])
+    assert re.findall(r'number (gain|setback)">([^<]*)<', page) == [
+        ("gain", ""),
+        ("gain", "+4"),
+        ("setback", "−2"),
+    ]
+    assert "by other episodes or examples" in page
+    page = family([5.0, 4.0, 2.0], sign=-1.0)
+    assert "setback" not in page
+    assert "by other episodes or examples" not in page
 
 
 def test_gains_that_would_show_as_zero_have_no_row() -> None:

@@ -39,7 +39,7 @@ def test_a_run_keeps_all_but_the_report(tmp_path: Path) -> None:
     assert names == {*FILES, ".lock"} - {"film.png", "report.html"}  # the command line's
     assert result.best is not None
     champion = read_champion(tmp_path / "run" / "champion.json")
-    assert champion.population == result.best.genome
+    assert champion.population == result.best.population
     assert champion.fitness == result.best.fitness
 
 

@@ -74,7 +74,7 @@ def test_a_champion_is_the_best_of_its_checkpoint(case: str, tmp_path: Path) -> 
     best, file = neat.best, SAVED / case / "champion.json"
     assert best is not None
     champion = evonet.read_champion(file)
-    assert champion.population == best.genome
+    assert champion.population == best.population
     assert champion.dynamics == neat.config.dynamics
     evonet.save_champion(tmp_path / file.name, best, neat.config, seed=11)
     assert (tmp_path / file.name).read_bytes() == file.read_bytes()

@@ -142,7 +142,7 @@ def test_a_run_with_validation_resumes_exactly(tmp_path: Path) -> None:
     assert rest.best is not None
     assert whole.best is not None
     assert (rest.generation, rest.best.validation) == (whole.generation, whole.best.validation)
-    assert rest.best.genome.weight.tobytes() == whole.best.genome.weight.tobytes()
+    assert rest.best.population.weight.tobytes() == whole.best.population.weight.tobytes()
 
 
 class _Endless:

@@ -136,7 +136,7 @@ def pack(
     state, best = algorithm.state, algorithm.state.best
     genomes = state.population
     if best is not None:
-        genomes = Population.concatenate([genomes, best.genome])
+        genomes = Population.concatenate([genomes, best.population])
     names, custom, tensors = pack_functions(genomes)
     more_settings, more_arrays = algorithm.pack()
     settings: dict[str, Any] = {
@@ -307,7 +307,7 @@ def _best(saved: SavedState, genome: Population, generation: int, next_id: int) 
     saved.expect("best", known, wanted)
     validation = found.get("validation")
     return Best(
-        genome=genome,
+        population=genome,
         fitness=check_real("best.fitness", found["fitness"]),
         generation=check_whole("best.generation", found["generation"], 0, generation),
         id=check_whole("best.id", found["id"], 1, next_id - 1),

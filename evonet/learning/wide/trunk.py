@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from evonet.backends.reference.wide import adam_step
 from evonet.backends.wide_level import AdamRule
 from evonet.errors import OptionError, ShapeError
+from evonet.genes.genome import Genome
 from evonet.genes.population import Population
 from evonet.learning.wide.rows import Rows
 from evonet.network import Network, compile
@@ -150,7 +151,7 @@ def padded(answers: NDArray[Any], width: int) -> Floats:
 
 
 def _network_of(trunk: Any) -> Network:
-    if isinstance(trunk, Population):
+    if isinstance(trunk, Population | Genome):
         trunk = compile(trunk)
     elif not isinstance(trunk, Network) and callable(getattr(trunk, "compile", None)):
         trunk = trunk.compile()

@@ -7,7 +7,7 @@ from typing import Any, Final
 from evonet.errors import OptionError
 from evonet.tasks.base import Task
 from evonet.tasks.control import Control
-from evonet.tasks.gymnasium import gymnasium_task
+from evonet.tasks.gymnasium import GymnasiumTask
 
 # Control tasks with the dynamics, limits and rewards of an environment.
 NATIVE: Final = {
@@ -36,4 +36,4 @@ def environment_task(
         )
     if known and native is not False:
         return Control(NATIVE[environment], episodes=episodes, max_steps=max_steps, retests=0)
-    return gymnasium_task(environment, episodes=episodes or 1, max_steps=max_steps, options=options)
+    return GymnasiumTask(environment, episodes=episodes or 1, max_steps=max_steps, options=options)

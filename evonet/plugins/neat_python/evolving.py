@@ -104,7 +104,7 @@ def evolve(
     best = result.best
     if best is None:
         raise OptionError(f"generations={generations}: no generation was to be evaluated.")
-    ((_, winner),) = best.genome.to_neat(neat_config, [best.id])
+    ((_, winner),) = best.population.to_neat(neat_config, [best.id])
     winner.fitness = best.fitness
     return winner
 

@@ -80,7 +80,7 @@ class ReporterBridge(Callback):
         neat = result.algorithm
         if neat.config.neat.no_fitness_termination and result.best is not None:
             best = result.best
-            genome = lazy_genome(best.genome, 0, best.id, best.fitness, self._config)
+            genome = lazy_genome(best.population, 0, best.id, best.fitness, self._config)
             self._reporters.found_solution(self._config, neat.generation, genome)
 
     def report_extinction(self) -> None:

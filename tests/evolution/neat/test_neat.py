@@ -175,7 +175,8 @@ def test_best_is_the_first_of_the_best_so_far(criterion: str, sign: int) -> None
     best = evolution.best
     assert best is not None
     assert (best.fitness, best.generation, best.id) == (sign * 5.0, 0, 3)
-    assert best.genome == population[2:3]
+    assert best.population == population[2:3]
+    assert best.genome == population[2]
     evolution.ask()
     evolution.tell([sign * 5.0] * 12)
     assert evolution.best is best, "an equal genome does not replace it"
