@@ -24,7 +24,7 @@ result = evonet.evolve(task, config, callbacks=[evonet.Progress()])
 
 best = evonet.compile(result.best.genome)
 accuracy = task.test_scores(best)["accuracy"][0]
-links = np.count_nonzero(result.best.genome.enabled)
+links = np.count_nonzero(result.best.population.enabled)
 print(f"{accuracy:.1%} of {task.num_held_out} held-out digits with {links} links")
 
 matters = input_shares(best, task.x, classes=True)
