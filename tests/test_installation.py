@@ -121,11 +121,15 @@ print(require_native().available_threads())
 
 def stub_names() -> dict[str, list[str]]:
     """The public names of the type stub and of its methods, with those of their parameters."""
-    found = {}
+    found: dict[str, list[str]] = {}
     for item in ast.parse((PACKAGE / "_native.pyi").read_text()).body:
         if isinstance(item, ast.ClassDef):
+            for base in item.bases:  # the same class for another type of numbers
+                assert isinstance(base, ast.Name)
+                for name in [name for name in found if name.startswith(f"{base.id}.")]:
+                    found[f"{item.name}.{name.partition('.')[2]}"] = found[name]
             for method in item.body:
-                if isinstance(method, ast.FunctionDef):
+                if isinstance(method, ast.FunctionDef) and not method.decorator_list:
                     parameters = [a.arg for a in method.args.args if a.arg != "self"]
                     found[f"{item.name}.{method.name}"] = parameters
         elif isinstance(item, ast.FunctionDef):
@@ -145,6 +149,7 @@ def test_the_type_stub_lists_the_parameters_of_the_extension() -> None:
         assert signatures, name
         for signature in signatures:
             plain = re.sub(r"ndarray\[[^\]]*\]", "Any", signature[0])
+            plain = re.sub(r"= \\\d+", "= ...", plain)  # nanobind keeps defaults apart
             tree = ast.parse(plain + ": ...").body[0]
             assert isinstance(tree, ast.FunctionDef)
             assert [a.arg for a in tree.args.args if a.arg != "self"] == parameters, name
