@@ -1,11 +1,11 @@
 #include "native/node_blocks.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <unordered_map>
 
 #include "nodes/function_ids.h"
+#include "numerics/portable.h"
 
 namespace evonet {
 namespace {
@@ -120,12 +120,12 @@ bool NodeBlocks<T>::stays_zero(const ScheduleView<T>& s, int64_t begin, int64_t 
                                ActivateNumbers<T> activate) const {
   for (int64_t k = begin; k < end; ++k) {
     if (s.aggregation[k] != AGG_SUM) return false;
-    alignas(64) T value[64] = {std::fma(s.response[k], T(0), s.bias[k])};
+    alignas(64) T value[64] = {multiply_add(s.response[k], T(0), s.bias[k])};
     activate(s.activation[k], value, 1);
-    if (value[0] != T(0) || std::signbit(value[0])) return false;
+    if (value[0] != T(0) || __builtin_signbit(value[0])) return false;
   }
   for (int64_t e = s.edge_start[begin]; e < s.edge_start[end]; ++e) {
-    if (!std::isfinite(s.weight[e])) return false;
+    if (!__builtin_isfinite(s.weight[e])) return false;
   }
   return true;
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <cstdlib>
 #include <utility>
 
@@ -46,7 +45,7 @@ class Line {
   }
 
   float number() {
-    float value = NAN;
+    float value = __builtin_nanf("");
     const char* const first = text_.data() + at_;
     const char* const last = text_.data() + text_.size();
     const char* end = first;
@@ -65,7 +64,8 @@ class Line {
       const auto digit = [](char c) { return (c >= '0' && c <= '9') || c == '.'; };
       if (end == first || !digit(*first == '-' ? first[1] : *first)) end = first;
     }
-    if (end == first || !std::isfinite(value)) fail("expected a finite number, found " + word());
+    if (end == first || !__builtin_isfinite(value))
+      fail("expected a finite number, found " + word());
     at_ += static_cast<size_t>(end - first);
     return value;
   }

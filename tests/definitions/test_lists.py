@@ -187,9 +187,9 @@ TWINS = ("backends/reference/functions.py", "backends/reference/derivatives.py")
 @pytest.mark.parametrize(
     ("names", "allowed"),
     [
-        # The formulas, and their NumPy twins.
-        (ACTIVATIONS, {"nodes/activations.h", *TWINS}),
-        (AGGREGATIONS, {"nodes/aggregations.h", *TWINS}),
+        # The formulas, their slopes, and the NumPy twins of both.
+        (ACTIVATIONS, {"nodes/activations.h", "nodes/derivatives.h", *TWINS}),
+        (AGGREGATIONS, {"nodes/aggregations.h", "nodes/derivatives.h", *TWINS}),
         # The twins, and what reports call inputs and outputs.
         (CONTROLS, {"backends/reference/control.py", "report/names.py"}),
     ],

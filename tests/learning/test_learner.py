@@ -134,8 +134,12 @@ def test_ctrl_c_stops_native_steps_and_keeps_what_was_learned() -> None:
             threading.Timer(0.05, signal.raise_signal, [signal.SIGINT]).start()
         seen.append(done)
 
-    with pytest.raises(KeyboardInterrupt):
-        learner.run(x, targets, note)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # background jobs ignore it
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            learner.run(x, targets, note)
+    finally:
+        signal.signal(signal.SIGINT, before)
     found = learner.learned()
     done = int(found.steps[0])
     assert done >= seen[-1] > 0
