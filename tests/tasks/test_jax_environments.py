@@ -13,7 +13,7 @@ from evonet import OptionError, Population
 from evonet.errors import EpisodeError
 from evonet.tasks import make_task
 
-jax = pytest.importorskip("jax")
+jax = pytest.importorskip("jax", reason="needs JAX")
 HOME = "jax:tests.support.jax_environments"
 
 
