@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import os
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -240,6 +241,8 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=0.5, help="per pair of timings")
     parser.add_argument("--svg", type=Path)
     options = parser.parse_args()
+    # Threads of PyTorch that wait for its next call would hold the core that evonet needs.
+    os.environ |= {"OMP_WAIT_POLICY": "PASSIVE", "KMP_BLOCKTIME": "0", "GOMP_SPINCOUNT": "0"}
     import torch
 
     torch.set_num_threads(2)
