@@ -8,7 +8,6 @@ from typing import Any, Final, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from evonet.backends import resolve_backend
 from evonet.backends.arrays import as_type, read_numbers
 from evonet.backends.reference import images as reference
 from evonet.errors import (
@@ -21,8 +20,8 @@ from evonet.errors import (
 )
 from evonet.functions.native import define_natively
 from evonet.images.layers import MOST_SIDE, Conv, Geometry, plan_layers
-from evonet.images.weights import Arrays, draw_weights, read_weights
-from evonet.installation import require_native
+from evonet.images.weights import draw_weights, read_weights
+from evonet.installation import load_native, require_native
 
 Path = Literal["auto", "sparse", "dense"]
 _PATHS: Final = ("auto", "sparse", "dense")
@@ -118,7 +117,7 @@ class ConvFront:
             self.weights = draw_weights(self._planned, check_seed(seed), self.dtype)
         else:
             self.weights = read_weights(self._planned, weights, self.dtype)
-        self.backend = resolve_backend(backend).name
+        self.backend = _choose_backend(backend)
         self._threads = check_threads(threads)
         self._kernel = None if self.backend == "reference" else self._bind()
         self.counts: tuple[LayerCounts, ...] = ()
@@ -208,12 +207,17 @@ class ConvFront:
         self.counts = tuple(counts)
 
 
+def _choose_backend(name: str) -> str:
+    """The processor's backend: fronts have no CUDA kernels, whatever "auto" is elsewhere."""
+    check_option("backend", name, ("auto", "cpu", "reference"))
+    if name == "auto":
+        name = "reference" if load_native() is None else "cpu"
+    return name
+
+
 def _sizes(layer: Geometry) -> tuple[int, ...]:
     pool = layer.pool
     kind = None if pool is None else pool.kind
     size = 1 if pool is None else pool.size
     step = 1 if pool is None or pool.stride is None else pool.stride
     return layer.stride, layer.padding, layer.activation, _POOL_IDS[kind], size, step
-
-
-__all__ = ["Arrays", "ConvFront", "LayerCounts"]

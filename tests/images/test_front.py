@@ -131,6 +131,11 @@ def test_more_images_than_fit_into_memory_at_once_are_split() -> None:
     )
 
 
+def test_a_front_says_where_it_really_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EVONET_BACKEND", "cuda")  # what "auto" means for networks
+    assert ConvFront([Conv(3, 2)], (1, 4, 4)).backend == "cpu"
+
+
 def test_an_empty_batch_has_no_features() -> None:
     front = ConvFront([Conv(3, 2)], (1, 4, 4))
     assert front(np.zeros((0, 1, 4, 4))).shape == (0, front.num_features)
@@ -202,6 +207,7 @@ def test_custom_activations_serve_too() -> None:
             "finite",
         ),
         (lambda: ConvFront([Conv(3)], (1, 4, 4), dtype=np.int32), OptionError, "dtype"),
+        (lambda: ConvFront([Conv(3)], (1, 4, 4), backend="cuda"), OptionError, "backend"),
     ],
 )
 def test_nonsense_is_refused(make: Any, error: type[Exception], words: str) -> None:
