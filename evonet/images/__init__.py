@@ -4,5 +4,6 @@ from __future__ import annotations
 
 from evonet.images.front import ConvFront, LayerCounts
 from evonet.images.layers import Conv, Pool
+from evonet.images.spec import front_from_table
 
-__all__ = ["Conv", "ConvFront", "LayerCounts", "Pool"]
+__all__ = ["Conv", "ConvFront", "LayerCounts", "Pool", "front_from_table"]
