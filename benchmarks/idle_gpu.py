@@ -1,0 +1,129 @@
+"""A GPU that does nothing, so that only the host's work takes time.
+
+`install` puts it in CuPy's place. It allocates without clearing, queues nothing, runs no kernel and
+copies nothing: a real GPU does all of that by itself while the host goes on. What results from it
+has no meaning.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+import tempfile
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from evonet import backends
+from evonet.backends.cuda import discovery
+from tests.cupy_stand_in import Machine, make_package
+
+MEMORY = 80 << 30  # bytes, as an H100 has
+ADDRESS = 1 << 40
+
+
+class Array:
+    """As much of `cupy.ndarray` as evonet uses; there is no memory behind it."""
+
+    def __init__(self, shape: tuple[int, ...], dtype: Any) -> None:
+        self.shape = shape
+        self.dtype = np.dtype(dtype)
+        self.ndim = len(shape)
+        self.size = int(np.prod(shape, dtype=np.int64)) if len(shape) != 1 else shape[0]
+        self.nbytes = self.size * self.dtype.itemsize
+        self.data = SimpleNamespace(ptr=ADDRESS)
+        self.flags = SimpleNamespace(c_contiguous=True)
+        self.device = SimpleNamespace(id=0)
+
+    def __dlpack__(self, **how: Any) -> Any:
+        raise NotImplementedError
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 2, 0
+
+    def get(self, out: np.ndarray[Any, Any], **options: Any) -> None:
+        """Leaves what it is: the copy is the GPU's work. Numbers that were never set would raise."""
+        if out.size and not out.flat[0] == 0:
+            out.fill(0)
+
+    def reshape(self, *shape: int) -> Array:
+        return Array((self.size,), self.dtype)
+
+    def view(self, dtype: Any) -> Array:
+        return Array((self.nbytes // np.dtype(dtype).itemsize,), dtype)
+
+    def __getitem__(self, place: Any) -> Array:
+        begin, end, _ = place.indices(self.shape[0])
+        return Array((end - begin, *self.shape[1:]), self.dtype)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+
+class Stream:
+    """A stream without work."""
+
+    ptr = 2
+
+    def wait_event(self, event: Any) -> None: ...
+    def synchronize(self) -> None: ...
+    def begin_capture(self) -> None: ...
+    def end_capture(self) -> Any:
+        return SimpleNamespace(launch=lambda: None)
+
+    def __enter__(self) -> Stream:
+        return self
+
+    def __exit__(self, *raised: object) -> None: ...
+
+
+class Event:
+    """An event that has always happened."""
+
+    def record(self, stream: Any = None) -> None: ...
+    def synchronize(self) -> None: ...
+
+
+class Module:
+    """Kernels that do nothing."""
+
+    def load(self, cubin: bytes) -> None: ...
+
+    def get_function(self, name: str) -> Any:
+        def launch(grid: Any, block: Any, args: Any, *, shared_mem: int = 0) -> None: ...
+
+        launch.ptr = 0  # type: ignore[attr-defined]
+        return launch
+
+
+def install() -> None:
+    """Makes `import cupy` give this one, for the rest of the process."""
+    machine = Machine(memory=MEMORY)
+    package = make_package(machine)
+    stream, cuda, runtime = Stream(), package["cupy.cuda"], package["cupy.cuda.runtime"]
+    vars(cuda).update(
+        get_current_stream=lambda: stream,
+        Stream=lambda non_blocking=False: stream,
+        Event=lambda disable_timing=False: Event(),
+        Module=Module,
+    )
+    vars(runtime).update(
+        getDevice=lambda: 0,
+        memcpyAsync=lambda *how: None,
+        memGetInfo=lambda: (MEMORY, MEMORY),
+    )
+    driver = package["cupy.cuda.driver"]
+    vars(driver).update(funcGetAttribute=lambda a, f: 48 << 10, funcSetAttribute=lambda f, a, v: 0)
+    vars(package["cupy"]).update(ndarray=Array, empty=Array)
+    sys.modules.update(package)
+    for home, name, found in (
+        (discovery, "has_cupy", lambda: True),
+        (discovery, "driver_version", lambda: machine.driver),
+        (discovery, "try_device", lambda device: None),
+    ):
+        setattr(home, name, found)
+    for home, name in ((discovery, "_search"), (backends, "_warn_once")):
+        setattr(home, name, functools.cache(getattr(home, name).__wrapped__))
+    os.environ["EVONET_CACHE"] = tempfile.mkdtemp()
