@@ -82,9 +82,11 @@ class Phases:
         self.note(name, time.perf_counter() - start)
 
     def note(self, name: str, seconds: float) -> None:
+        """Adds a round to a phase."""
         self.rounds.setdefault(name, []).append(seconds)
 
     def print(self) -> None:
+        """Prints the median of each phase."""
         for name, seconds in self.rounds.items():
             print(f"  {name:32} {1e3 * statistics.median(seconds):9.2f} ms")
 

@@ -44,14 +44,14 @@ class Array:
         return 2, 0
 
     def get(self, out: np.ndarray[Any, Any], **options: Any) -> None:
-        """Leaves what it is: the copy is the GPU's work. Numbers that were never set would raise."""
-        if out.size and not out.flat[0] == 0:
-            out.fill(0)
+        """Writes nothing: the copy is the GPU's work."""
 
     def reshape(self, *shape: int) -> Array:
+        """Makes it flat."""
         return Array((self.size,), self.dtype)
 
     def view(self, dtype: Any) -> Array:
+        """Makes it flat, of another type."""
         return Array((self.nbytes // np.dtype(dtype).itemsize,), dtype)
 
     def __getitem__(self, place: Any) -> Array:
@@ -67,10 +67,17 @@ class Stream:
 
     ptr = 2
 
-    def wait_event(self, event: Any) -> None: ...
-    def synchronize(self) -> None: ...
-    def begin_capture(self) -> None: ...
+    def wait_event(self, event: Any) -> None:
+        """Has nothing to wait for."""
+
+    def synchronize(self) -> None:
+        """Has nothing to wait for."""
+
+    def begin_capture(self) -> None:
+        """Captures nothing."""
+
     def end_capture(self) -> Any:
+        """Returns a graph that does nothing."""
         return SimpleNamespace(launch=lambda: None)
 
     def __enter__(self) -> Stream:
@@ -82,16 +89,22 @@ class Stream:
 class Event:
     """An event that has always happened."""
 
-    def record(self, stream: Any = None) -> None: ...
-    def synchronize(self) -> None: ...
+    def record(self, stream: Any = None) -> None:
+        """Notes nothing."""
+
+    def synchronize(self) -> None:
+        """Has nothing to wait for."""
 
 
 class Module:
     """Kernels that do nothing."""
 
-    def load(self, cubin: bytes) -> None: ...
+    def load(self, cubin: bytes) -> None:
+        """Takes any image."""
 
     def get_function(self, name: str) -> Any:
+        """Returns a kernel that does nothing."""
+
         def launch(grid: Any, block: Any, args: Any, *, shared_mem: int = 0) -> None: ...
 
         launch.ptr = 0  # type: ignore[attr-defined]

@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "native/packed_parents.h"
 #include "numerics/key_table.h"
 
 namespace evonet {
@@ -106,11 +107,16 @@ void put_numbers(const Genes<T>& c, int num_nodes, int num_conns, const Request&
 // Genes that a thread breeds before it asks for more: some 50 microseconds.
 constexpr int64_t kGenesPerPart = 2048;
 
+// Children between asking for where a parent lies and reading that, and likewise for its genes.
+constexpr int64_t kFarAhead = 16, kAhead = 8;
+
 // Runs make(worker, part, index) for all children, then joins the parts. `genes` is about how many
-// they will have in all.
-template <class T, class Room, class Make>
+// they will have in all. fetch(index, end) comes before, and may ask for memory that the children
+// up to `end` will need.
+template <class T, class Fetch, class Room, class Make>
 bool make_generation(int64_t count, int64_t genes, int threads, const Interrupt::Poll& poll,
-                     Numbers& numbers, Offspring<T>& out, const Room& room, const Make& make) {
+                     Numbers& numbers, Offspring<T>& out, const Fetch& fetch, const Room& room,
+                     const Make& make) {
   const int64_t num_parts =
       std::clamp<int64_t>(genes / kGenesPerPart, 1, std::min<int64_t>(count + 1, 64 * threads));
   const auto begin_of = [&](int64_t part) { return count * part / num_parts; };
@@ -121,6 +127,7 @@ bool make_generation(int64_t count, int64_t genes, int threads, const Interrupt:
         const int64_t begin = begin_of(index), end = begin_of(index + 1);
         int64_t nodes = 0, conns = 0;
         for (int64_t i = begin; i < end; ++i) {
+          fetch(i, end);
           const auto [child_nodes, child_conns] = room(i);
           nodes += child_nodes;
           conns += child_conns;
@@ -132,6 +139,7 @@ bool make_generation(int64_t count, int64_t genes, int threads, const Interrupt:
         part.requests.reserve(end - begin);
         for (int64_t i = begin; i < end; ++i) {
           if ((i & 63) == 63 && interrupt.requested()) return;
+          fetch(i, end);
           make(worker, part, i);
         }
       },
@@ -200,6 +208,8 @@ bool breed_generation(const BreedPlan<T>& plan, const EvolutionKernels<T>& kerne
     most_nodes = std::max(most_nodes, plan.parents[g].num_nodes);
     most_conns = std::max(most_conns, plan.parents[g].num_conns);
   }
+  PackedParents<T> parents(plan);
+  if (!parents.pack(threads, poll)) return false;
   const int64_t words = kernels.cycle_scratch(most_nodes + 1, most_conns + 3);
   std::vector<std::unique_ptr<int[]>> scratch(threads);
   const int64_t num_parents = plan.parents.num_genomes;
@@ -207,18 +217,28 @@ bool breed_generation(const BreedPlan<T>& plan, const EvolutionKernels<T>& kerne
   const bool finished = make_generation(
       plan.num_children, genes * plan.num_children / std::max<int64_t>(1, num_parents), threads,
       poll, numbers, out,
+      [&](int64_t i, int64_t end) __attribute__((always_inline)) {
+        if (i + kFarAhead < end) {
+          parents.fetch_place(plan.fitter[i + kFarAhead]);
+          if (plan.other[i + kFarAhead] >= 0) parents.fetch_place(plan.other[i + kFarAhead]);
+        }
+        if (i + kAhead < end) {
+          parents.fetch_genes(plan.fitter[i + kAhead]);
+          if (plan.other[i + kAhead] >= 0) parents.fetch_genes(plan.other[i + kAhead]);
+        }
+      },
       [&](int64_t i) {
-        const Genome<T> parent = plan.parents[plan.fitter[i]];
+        const Genome<T> parent = parents[plan.fitter[i]];
         return std::pair<int64_t, int64_t>(parent.num_nodes + 1, parent.num_conns + 3);
       },
       [&](int worker, ChildrenPart<T>& part, int64_t i) {
         if (!scratch[worker]) scratch[worker].reset(new int[words]);
         Child<T> child = part.next_child(scratch[worker].get());
-        const Genome<T> fitter = plan.parents[plan.fitter[i]];
+        const Genome<T> fitter = parents[plan.fitter[i]];
         if (plan.other[i] < 0) {
           copy_genome(child, fitter);
         } else {
-          kernels.breed(child, fitter, plan.parents[plan.other[i]], plan.fitter[i] == plan.other[i],
+          kernels.breed(child, fitter, parents[plan.other[i]], plan.fitter[i] == plan.other[i],
                         plan.rules, plan.parents.num_inputs, plan.parents.num_outputs, plan.random,
                         static_cast<uint32_t>(i));
         }
@@ -241,6 +261,7 @@ bool first_generation(int64_t num_genomes, const FirstPlan& plan, const GenomeRu
   Numbers none{0, 0};
   return make_generation(
       num_genomes, num_genomes * (plan.num_nodes + plan.num_wanted), threads, poll, none, out,
+      [](int64_t, int64_t) {},
       [&](int64_t) { return std::pair<int64_t, int64_t>(plan.num_nodes, plan.num_candidates); },
       [&](int, ChildrenPart<T>& part, int64_t i) {
         Child<T> child = part.next_child(nullptr);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "native/ranking.h"
 #include "numerics/philox.h"
 
 namespace evonet {
@@ -10,25 +11,29 @@ namespace {
 
 constexpr int64_t kChunk = 1 << 14;  // children that a thread takes at a time
 
-struct Ranked {
-  double score;
-  int64_t genome;
-};
+constexpr int64_t kMany = 1 << 15;  // members that are worth several threads
 
-// The best first; of equals the youngest, which stands last, as in neat-python.
-bool ranks_before(const Ranked& a, const Ranked& b) {
-  return a.score > b.score || (a.score == b.score && a.genome > b.genome);
-}
-
-// Appends the `count` best members of a species, in order.
-void append_best(const int64_t* members, int64_t size, const double* scores, int64_t count,
-                 std::vector<Ranked>& scratch, std::vector<int64_t>& best) {
-  scratch.clear();
-  for (int64_t i = 0; i < size; ++i) scratch.push_back({scores[members[i]], members[i]});
-  const auto end = scratch.begin() + count;
-  if (count < size) std::nth_element(scratch.begin(), end, scratch.end(), ranks_before);
-  std::sort(scratch.begin(), end, ranks_before);
-  for (auto it = scratch.begin(); it != end; ++it) best.push_back(it->genome);
+// Writes the best members of every species, `wanted[s]` of them from `start[s]` on.
+bool rank_species(const MatingSpecies& species, const double* scores, const int64_t* wanted,
+                  const int64_t* start, int threads, const Interrupt::Poll& poll, int64_t* best) {
+  const int64_t* const first = species.member_start;
+  for (int64_t s = 0; s < species.num_species; ++s) {
+    const int64_t size = first[s + 1] - first[s];
+    if (size >= kMany && !rank_many(species.members + first[s], size, scores, wanted[s], threads,
+                                    poll, best + start[s])) {
+      return false;
+    }
+  }
+  std::vector<std::vector<Ranked>> scratch(threads);
+  return parallel_for(
+      threads, species.num_species,
+      [&](int worker, int64_t s, Interrupt&) {
+        const int64_t size = first[s + 1] - first[s];
+        if (size >= kMany) return;
+        rank_few(species.members + first[s], size, scores, wanted[s], scratch[worker],
+                 best + start[s]);
+      },
+      poll);
 }
 
 }  // namespace
@@ -36,17 +41,21 @@ void append_best(const int64_t* members, int64_t size, const double* scores, int
 bool plan_mating(const MatingSpecies& species, const double* scores, RandomSource random,
                  int threads, const Interrupt::Poll& poll, int64_t* fitter, int64_t* other) {
   const int64_t count = species.num_species;
-  std::vector<int64_t> best, best_start(count), first_child(count + 1), elites;
-  std::vector<Ranked> scratch;
+  threads = usable_threads(threads);
+  std::vector<int64_t> wanted(count), best_start(count + 1), first_child(count + 1), elites;
   for (int64_t s = 0; s < count; ++s) {
-    const int64_t begin = species.member_start[s], size = species.member_start[s + 1] - begin;
-    const int64_t kept = species.num_elites[s];
-    best_start[s] = static_cast<int64_t>(best.size());
-    append_best(species.members + begin, size, scores, std::max(kept, species.num_parents[s]),
-                scratch, best);
-    const auto ranked = best.begin() + best_start[s];
-    elites.insert(elites.end(), ranked, ranked + kept);
+    wanted[s] = std::max(species.num_elites[s], species.num_parents[s]);
+    best_start[s + 1] = best_start[s] + wanted[s];
     first_child[s + 1] = first_child[s] + species.num_children[s];
+  }
+  std::vector<int64_t> best(best_start[count]);
+  if (!rank_species(species, scores, wanted.data(), best_start.data(), threads, poll,
+                    best.data())) {
+    return false;
+  }
+  for (int64_t s = 0; s < count; ++s) {
+    const auto ranked = best.begin() + best_start[s];
+    elites.insert(elites.end(), ranked, ranked + species.num_elites[s]);
   }
   std::sort(elites.begin(), elites.end());
   const auto num_elites = static_cast<int64_t>(elites.size());

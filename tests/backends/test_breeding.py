@@ -69,6 +69,26 @@ def big_parent(dtype: npt.DTypeLike = np.float32) -> Population:
     return Population.random(1, 4, 2, num_nodes=10, num_connections=30, dtype=dtype, enabled=0.5)
 
 
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_children_do_not_depend_on_how_many_genomes_surround_their_parents(
+    dtype: npt.DTypeLike,
+) -> None:
+    """Of many small genomes, those with children are packed first."""
+    few = Population.random(60, 3, 2, num_nodes=4, num_connections=5, dtype=dtype, enabled=0.6)
+    others = Population.random(500, 3, 2, num_nodes=2, num_connections=4, dtype=dtype)
+    crowd = Population.concatenate([others] * 50 + [few] + [others] * 50)
+    assert crowd.num_nodes + crowd.num_connections > 1 << 18
+    rng = np.random.default_rng(2)
+    fitter, other = rng.integers(0, 60, (2, 3000))
+    other[:40] = -1
+    first = 50 * 500
+    among = np.where(other < 0, -1, other + first)
+    assert_same_genes(
+        breed(crowd, (fitter + first).tolist(), among.tolist(), WILD),
+        breed(few, fitter.tolist(), other.tolist(), WILD),
+    )
+
+
 # ---- what does not change ---------------------------------------------------------------------
 
 

@@ -359,6 +359,33 @@ def test_both_engines_pick_the_same_parents(
             assert one.tolist() == another.tolist()
 
 
+@pytest.mark.parametrize("kind", ["normal", "few values", "equal", "ascending"])
+def test_large_species_are_ranked_as_small_ones_are(kind: str) -> None:
+    rng = np.random.default_rng(7)
+    sizes = np.array([40_000, 3, 33_000, 1])  # the large ones are ranked by several threads
+    total = int(sizes.sum())
+    scores = {
+        "normal": rng.normal(size=total),
+        "few values": rng.integers(0, 3, total).astype(np.float64),
+        "equal": np.zeros(total),
+        # The sample is taken evenly; the best lie where it looks least.
+        "ascending": np.where(np.arange(total) % 17 == 5, np.arange(total), -1.0),
+    }[kind]
+    order = np.split(rng.permutation(total), np.cumsum(sizes)[:-1])
+    shares = MatingShares(
+        np.concatenate([np.sort(members) for members in order]),
+        np.cumsum([0, *sizes]),
+        np.array([2, 3, 33_000, 0]),
+        np.array([8_000, 1, 20, 1]),
+        np.array([500, 5, 700, 9]),
+        0.1,
+    )
+    theirs = ReferenceEngine().mate(scores, shares, 3, 4)
+    for threads in (1, 2):
+        ours = NativeEngine(threads).mate(scores, shares, 3, 4)
+        assert all(map(np.array_equal, ours, theirs))
+
+
 def test_draws_are_uniform_and_normal() -> None:
     words = philox(9, 0, 0, Purpose.PARENTS, np.arange(40_000))
     flat, bell = uniform(words[0]), normal(words[1], words[2])
