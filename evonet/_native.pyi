@@ -522,7 +522,32 @@ class ImageFront32:
     def __call__(
         self, images: NDArray[Any], features: NDArray[Any], channels_last: bool, path: int
     ) -> list[tuple[int, int, int, int, int]]: ...
+    def gradient(
+        self,
+        images: NDArray[Any],
+        adjoint: NDArray[Any],
+        channels_last: bool,
+        d_weights: list[NDArray[Any]],
+        d_biases: list[NDArray[Any]],
+        d_images: NDArray[Any],
+    ) -> None: ...
+    def set_weights(self, weights: list[NDArray[Any]], biases: list[NDArray[Any]]) -> None: ...
     @property
     def output_shape(self) -> list[int]: ...
 
 class ImageFront64(ImageFront32): ...
+
+def update32(
+    optimizer: int,
+    rule: NDArray[np.float64],
+    corrections: NDArray[np.float64],
+    num_samples: int,
+    genes: list[NDArray[Any]],
+    first: list[NDArray[Any]],
+    second: list[NDArray[Any]],
+    gradients: list[NDArray[Any]],
+    decays: list[bool],
+    simd: str,
+) -> bool: ...
+
+update64 = update32

@@ -19,6 +19,11 @@ from evonet.errors import (
     check_whole,
 )
 from evonet.functions.native import define_natively
+from evonet.images.gradients import (
+    add_in_order,
+    differentiate_by_reference,
+    differentiate_natively,
+)
 from evonet.images.layers import MOST_SIDE, Conv, Geometry, plan_layers
 from evonet.images.weights import draw_weights, read_weights
 from evonet.installation import load_native, require_native
@@ -123,6 +128,32 @@ class ConvFront:
         self.counts: tuple[LayerCounts, ...] = ()
 
     @property
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """All weights and biases by name, "0.weight" and "0.bias", as `weights=` takes them."""
+        named: dict[str, npt.NDArray[Any]] = {}
+        for i, (weights, bias) in enumerate(self.weights):
+            named |= {f"{i}.weight": weights, f"{i}.bias": bias}
+        return named
+
+    def replace(self, arrays: Mapping[str, Any]) -> ConvFront:
+        """A front with the same layers and other weights.
+
+        Args:
+            arrays: Named arrays, as for `weights` of a new front.
+
+        Raises:
+            EvonetError: As for a new front.
+        """
+        return ConvFront(
+            self.layers,
+            self.input_shape,
+            weights=arrays,
+            dtype=self.dtype,
+            backend=self.backend,
+            threads=self._threads,
+        )
+
+    @property
     def num_features(self) -> int:
         """F, features of one image."""
         return int(np.prod(self.output_shape))
@@ -146,26 +177,82 @@ class ConvFront:
             ShapeError: Images have another shape, or are no real numbers.
         """
         check_option("path", path, _PATHS)
-        found = read_numbers("images", images, None, self.backend)
-        shape, out = self.input_shape, self.output_shape
+        found = self.read_images("images", images, channels_last)
+        shape, out = found.shape[-3:], self.output_shape
         if channels_last:
-            shape, out = (*shape[1:], shape[0]), (*out[1:], out[0])
-        if found.ndim not in (4, 5) or found.shape[-3:] != shape:
-            sizes = ", ".join(map(str, shape))
-            raise ShapeError(
-                f"images must have shape [B, {sizes}] or [P, B, {sizes}], "
-                f"found {list(found.shape)}."
-            )
-        x = as_type(found, self.dtype)
-        flat = x.reshape(-1, *shape)
+            out = (*out[1:], out[0])
+        flat = found.reshape(-1, *shape)
         y = np.empty((len(flat), *out), self.dtype)
         if self._kernel is not None:
             self._note(self._kernel(flat, y, channels_last, _PATHS.index(path)), len(flat))
         elif channels_last:
-            y[:] = self._by_reference(flat.transpose(0, 3, 1, 2)).transpose(0, 2, 3, 1)
+            y[:] = self._by_reference(flat.transpose(0, 3, 1, 2))[-1].transpose(0, 2, 3, 1)
         else:
-            y[:] = self._by_reference(flat)
+            y[:] = self._by_reference(flat)[-1]
         return y.reshape(*found.shape[:-3], self.num_features)
+
+    def gradients(
+        self, images: Any, adjoints: Any, *, inputs: bool = False, channels_last: bool = False
+    ) -> dict[str, npt.NDArray[Any]]:
+        """Differentiates by weights and biases what has these derivatives by the features.
+
+            losses, slopes = network.gradients(front(images), targets, inputs=True)
+            found = front.gradients(images, slopes["x"])
+
+        Sums run over samples by one fixed tree and over pixels in their order, so that the bits
+        depend on neither threads nor SIMD level nor backend. Adjoints that are 0 contribute
+        nothing, whatever they meet, and neither do inputs that are 0. Of a max pool the first of
+        the largest gets everything.
+
+        Args:
+            images: [B, C, H, W], or [P, B, C, H, W] with images of its own for each genome.
+            adjoints: [B, F] or [P, B, F], the derivatives by the features; those of several genomes
+                on the same images are added in their order.
+            inputs: Whether to differentiate by the images, too.
+            channels_last: As for a call; the derivatives by images have that shape, too.
+
+        Returns:
+            The derivatives by name, in the shapes of `arrays`; with `inputs` also "images".
+
+        Raises:
+            ShapeError: An array has another shape, or holds something but real numbers.
+            OptionError: A custom activation has no derivative.
+        """
+        x = self.read_images("images", images, channels_last)
+        d = np.asarray(as_type(read_numbers("adjoints", adjoints, None, "cpu"), self.dtype))
+        if d.ndim == 3 and x.ndim == 4:
+            d = add_in_order(d)
+        if d.shape != (*x.shape[:-3], self.num_features):
+            wanted = [*x.shape[:-3], self.num_features]
+            raise ShapeError(f"adjoints must have shape {wanted}, found {list(d.shape)}.")
+        out = self.output_shape
+        if channels_last:
+            out = (*out[1:], out[0])
+        flat, d = x.reshape(-1, *x.shape[-3:]), d.reshape(-1, *out)
+        if self._kernel is None:
+            found = differentiate_by_reference(
+                self._planned, self.weights, flat, d, inputs, channels_last
+            )
+        else:
+            found = differentiate_natively(
+                self._kernel, self._planned, self.weights, flat, d, inputs, channels_last
+            )
+        if inputs:
+            found["images"] = found["images"].reshape(x.shape)
+        return found
+
+    def set_weights(self, arrays: Mapping[str, Any]) -> None:
+        """Takes other weights in place; no other thread may use the front meanwhile.
+
+        Raises:
+            EvonetError: As for a new front.
+        """
+        self.weights = read_weights(self._planned, arrays, self.dtype)
+        if self._kernel is not None:
+            self._kernel.set_weights(
+                [np.ascontiguousarray(w.transpose(0, 2, 3, 1)) for w, _ in self.weights],
+                [b for _, b in self.weights],
+            )
 
     def _bind(self) -> Any:
         from evonet.backends.cpu import CpuBackend
@@ -183,14 +270,36 @@ class ConvFront:
             CpuBackend().simd_level(),
         )
 
-    def _by_reference(self, x: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    def _by_reference(self, x: npt.NDArray[Any]) -> list[npt.NDArray[Any]]:
+        """The images and the maps of all layers."""
+        maps = [x]
         for layer, (weights, bias) in zip(self._planned, self.weights, strict=True):
-            z = reference.convolve(x, weights, bias, layer.stride, layer.padding)
-            x = reference.activate_maps(layer.activation, z)
-            if layer.pool is not None:
-                assert layer.pool.stride is not None
-                x = reference.pool(x, layer.pool.size, layer.pool.stride, layer.pool.kind)
-        return x
+            z = reference.convolve(maps[-1], weights, bias, layer.stride, layer.padding)
+            y = reference.activate_maps(layer.activation, z)
+            pool = layer.pool
+            if pool is not None:
+                assert pool.stride is not None
+                y = reference.pool(y, pool.size, pool.stride, pool.kind)
+            maps.append(y)
+        return maps
+
+    def read_images(self, name: str, images: Any, channels_last: bool = False) -> npt.NDArray[Any]:
+        """Returns images [B, ...] or [P, B, ...] as an array of the front's type.
+
+        Raises:
+            ShapeError: They have another shape, or are no real numbers.
+        """
+        found = read_numbers(name, images, None, self.backend)
+        shape = self.input_shape
+        if channels_last:
+            shape = (*shape[1:], shape[0])
+        if found.ndim not in (4, 5) or found.shape[-3:] != shape:
+            sizes = ", ".join(map(str, shape))
+            raise ShapeError(
+                f"{name} must have shape [B, {sizes}] or [P, B, {sizes}], "
+                f"found {list(found.shape)}."
+            )
+        return np.asarray(as_type(found, self.dtype))
 
     def _note(self, found: Sequence[tuple[int, ...]], num_images: int) -> None:
         counts = []

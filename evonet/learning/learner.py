@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evonet.backends.differentiable import Differentiable, check_slopes
-from evonet.backends.learning import LearningState
+from evonet.backends.learning import Genes, LearningState
 from evonet.definitions.dynamics import FEEDFORWARD, Dynamics
 from evonet.errors import OptionError
 from evonet.functions.registry import LOSS_IDS
@@ -165,16 +165,8 @@ class Learner:
         genes, steps = self._state.genes, self._state.steps
         if self._held_out:
             genes, steps = self._best.genes, self._best.steps
-        where = self._compiled.genes
-        arrays = {name: getattr(self.population, name).copy() for name in genes._fields}
-        learns = self.lesson.weights, self.lesson.biases, self.lesson.responses
-        places = where.link, where.node, where.node
-        for name, place, found, wanted in zip(arrays, places, genes, learns, strict=True):
-            if wanted:
-                alive = found != getattr(self._schedule, name)  # idle nodes have other genes
-                arrays[name][place[alive]] = found[alive]
         return Learned(
-            self.population.replace(**arrays),
+            with_genes(self._compiled, genes, self.lesson),
             np.concatenate([np.zeros((0, num_genomes)), *self._losses]),
             np.array(self._held_out).reshape(-1, num_genomes),
             steps.copy(),
@@ -205,6 +197,19 @@ class Learner:
         sums = found.losses.astype(np.float64).sum(axis=1)
         self._held_out.append(sums / len(samples))
         self._best.note(self._schedule, self._state, self._held_out[-1], self.lesson.patience)
+
+
+def with_genes(compiled: Differentiable, genes: Genes, lesson: Lesson) -> Population:
+    """The population of a schedule, with genes that a lesson changed."""
+    where, population = compiled.genes, compiled.population
+    arrays = {name: getattr(population, name).copy() for name in genes._fields}
+    learns = lesson.weights, lesson.biases, lesson.responses
+    places = where.link, where.node, where.node
+    for name, place, found, wanted in zip(arrays, places, genes, learns, strict=True):
+        if wanted:
+            alive = found != getattr(compiled.schedule, name)  # idle nodes have other genes
+            arrays[name][place[alive]] = found[alive]
+    return population.replace(**arrays)
 
 
 def _fitting_steps(done: int, seconds: float) -> int:

@@ -32,4 +32,29 @@ EVONET_FN T pool_mean(T sum, Lane<T> count) {
   return sum / all<T>(count);
 }
 
+// ---- the way back ----
+//
+// A term of a gradient is an adjoint times a number of the map or a weight. Terms whose adjoint is
+// 0 contribute nothing, whatever they are multiplied by; nor do inputs that are 0, to the gradient
+// of a weight. So both may be skipped, and the bits are the same.
+
+// Adds a term to the gradient of a weight; the adjoint is not 0.
+template <class T>
+EVONET_FN T add_slope(T adjoint, T input, T sum) {
+  const T more = multiply_add(adjoint, input, sum);
+  return input != T{} ? more : sum;
+}
+
+// What a pixel of a mean gets of the mean's adjoint.
+template <class T>
+EVONET_FN T unpool_mean(T adjoint, Lane<T> count) {
+  return adjoint / all<T>(count);
+}
+
+// The end of a sum: never -0, and NaN is the canonical one.
+template <class T>
+EVONET_FN T finish_slope(T sum) {
+  return canonical(sum + T{});
+}
+
 EVONET_NAMESPACE_END

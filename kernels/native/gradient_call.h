@@ -83,6 +83,14 @@ struct LearnCall {
   T* losses;                    // [S, P]
 };
 
+// Numbers of one sort that one optimiser changes: genes of a genome, weights of a front.
+template <class T>
+struct GeneGroup {
+  T *gene, *first, *second, *gradient;
+  int64_t count;
+  bool decays;
+};
+
 template <class T>
 struct GradientKernels {
   // The width of blocks for so many samples of genomes with so many slots.
@@ -93,6 +101,13 @@ struct GradientKernels {
   // All steps of one genome. False if it was interrupted.
   bool (*learn)(const LearnCall<T>& call, int64_t genome, GradientMemory<T>& memory,
                 Interrupt& interrupt);
+  // The sums of gradients over samples become a step; false if they are not finite, and nothing
+  // changes.
+  bool (*update)(const LearningRule& rule, const double* corrections, int64_t num_samples,
+                 const GeneGroup<T>* groups, int num_groups);
+  // Multiplies adjoints [count] by the slopes of an activation that made y of z; all three have a
+  // vector of room behind them.
+  void (*scale)(int activation, const T* z, const T* y, T* adjoint, int64_t count);
 };
 
 }  // namespace evonet

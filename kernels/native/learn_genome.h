@@ -31,14 +31,6 @@ bool genome_gradient(const GradientCall<T>& call, int64_t genome, const T* x, co
   return GenomeGradient<T, kLaneVectors<T>>(call, genome, memory, interrupt).run(x, targets);
 }
 
-// Genes of one sort, of one genome.
-template <class T>
-struct GeneGroup {
-  T *gene, *first, *second, *gradient;
-  int64_t count;
-  bool decays;
-};
-
 // Turns sums over a batch into means; adds their squares to lanes.
 template <class T>
 EVONET_FN void take_means(const GeneGroup<T>& group, T inverse, T* lanes) {
@@ -90,17 +82,17 @@ EVONET_FN StepRule<T> step_rule(const LearningRule& rule, const double* correcti
 
 // The sums of a batch's gradients become a step; false if they are not finite.
 template <class T>
-bool update_genome(const LearnCall<T>& call, const double* corrections, const GeneGroup<T>* groups,
-                   int num_groups) {
-  const T inverse = T(1) / T(call.gradient.num_samples);
+bool update_genes(const LearningRule& how, const double* corrections, int64_t num_samples,
+                  const GeneGroup<T>* groups, int num_groups) {
+  const T inverse = T(1) / T(num_samples);
   T lanes[kGradientLanes * kVectorLanes<T>] = {}, squared_norm[kVectorLanes<T>];
   for (int i = 0; i < num_groups; ++i) take_means(groups[i], inverse, lanes);
   join_lanes(lanes, 1, squared_norm);
   if (!(squared_norm[0] - squared_norm[0] == T(0))) return false;
-  const T scale = clip_scale(squared_norm[0], T(call.rule.clip));
+  const T scale = clip_scale(squared_norm[0], T(how.clip));
   for (int i = 0; i < num_groups; ++i) {
-    const StepRule<T> rule = step_rule<T>(call.rule, corrections, groups[i].decays);
-    switch (call.rule.optimizer) {
+    const StepRule<T> rule = step_rule<T>(how, corrections, groups[i].decays);
+    switch (how.optimizer) {
       case OPTIMIZER_SGD:
         step_genes<OPTIMIZER_SGD>(rule, groups[i], scale);
         break;
@@ -144,7 +136,7 @@ bool learn_genome(const LearnCall<T>& call, int64_t genome, GradientMemory<T>& m
     }
     call.losses[step * s.num_genomes + genome] =
         memory.losses[0] * (T(1) / T(gradient.num_samples));
-    if (update_genome(call, call.corrections + 2 * step, groups, count)) {
+    if (update_genes(call.rule, call.corrections + 2 * step, gradient.num_samples, groups, count)) {
       ++call.steps[genome];
     } else {
       call.active[genome] = false;

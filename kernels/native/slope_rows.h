@@ -68,6 +68,22 @@ void scale_by_slope(int activation, const NodeRows<T>& nodes, T* adjoint, T* scr
   }
 }
 
+// Numbers of one activation, one after the other, as `GradientKernels` takes them.
+template <class T>
+void scale_numbers(int activation, const T* z, const T* y, T* adjoint, int64_t count) {
+  constexpr int kMost = 512 / sizeof(T);  // as many as a custom function takes at a time
+  constexpr int kLane = kVectorLanes<T>;
+  const int32_t slot = 0;
+  const T bias = T(0), response = T(1);
+  T scratch[kMost];
+  for (int64_t i = 0; i < count; i += kMost) {
+    const int rest = count - i < kMost ? static_cast<int>(count - i) : kMost;
+    const int width = (rest + kLane - 1) / kLane * kLane;
+    scale_by_slope(activation, NodeRows<T>{z + i, y + i, &slot, &bias, &response, 1, width},
+                   adjoint + i, scratch);
+  }
+}
+
 // Sums of losses and their rests, a lane each.
 template <class T>
 struct LossLanes {

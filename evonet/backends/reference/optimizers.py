@@ -59,20 +59,46 @@ def _update(
     s = schedule
     nodes = slice(int(s.node_start[genome]), int(s.node_start[genome + 1]))
     links = slice(int(s.edge_start[nodes.start]), int(s.edge_start[nodes.stop]))
-    groups = [group for group in range(3) if rule.learns[group]]
-    parts = [links if group == 0 else nodes for group in groups]
+    chosen = [group for group in range(3) if rule.learns[group]]
+    groups = []
+    for group in chosen:
+        part = links if group == 0 else nodes
+        arrays = (state.genes, state.first, state.second, sums)
+        groups.append((*(genes[group][part] for genes in arrays), group == 0))
+    if update(groups, inverse, rule, corrections):
+        state.steps[genome] += 1
+    else:
+        state.active[genome] = False
+
+
+def update(
+    groups: list[tuple[Any, ...]],
+    inverse: Any,
+    rule: UpdateRule,
+    corrections: npt.NDArray[np.float64],
+) -> bool:
+    """Takes one step, in place.
+
+    Args:
+        groups: For each sort of numbers the numbers, two moments, the sums of their gradients over
+            samples, and whether they decay.
+        inverse: One divided by the number of samples.
+        rule: How they change.
+        corrections: [2] those of the step.
+
+    Returns:
+        False if the gradients are not finite: then nothing changes.
+    """
+    dtype = groups[0][0].dtype
     with np.errstate(all="ignore"):
-        means = [sums[group][part] * inverse for group, part in zip(groups, parts, strict=True)]
-        square = _squared_norm(means, s.dtype)
+        means = [group[3] * inverse for group in groups]
+        square = _squared_norm(means, dtype)
         if not np.isfinite(square):
-            state.active[genome] = False
-            return
-        scale = _scale(square, s.dtype.type(rule.clip))
-        for group, part, mean in zip(groups, parts, means, strict=True):
-            arrays = tuple(genes[group][part] for genes in (state.genes, state.first, state.second))
-            decay = rule.decay if group == 0 else 0.0
-            _step(arrays, mean * scale, rule, decay, corrections)
-    state.steps[genome] += 1
+            return False
+        scale = _scale(square, dtype.type(rule.clip))
+        for group, mean in zip(groups, means, strict=True):
+            _step(group[:3], mean * scale, rule, rule.decay if group[4] else 0.0, corrections)
+    return True
 
 
 def _squared_norm(means: list[Array], dtype: np.dtype[Any]) -> Any:

@@ -191,16 +191,17 @@ __attribute__((noinline)) void activate_windows(const ConvLayer<T>& layer, const
   }
 }
 
-// Pools size x size windows of `width` windows in a row, into a block of channels.
+// Pools size x size pixels of `count` channels, `step` numbers from pixel to pixel, `width` pixels
+// in a row.
 template <class T>
-EVONET_FN void pool_window(const ConvLayer<T>& layer, const T* first, int width, T* out) {
+EVONET_FN void pool_window(const ConvShape& s, const T* first, int width, int step, int count,
+                           T* out) {
   using V = FullVector<T>;
-  const ConvShape& s = layer.shape;
-  for (int n = 0; n < layer.block; n += kVectorLanes<T>) {
+  for (int n = 0; n < count; n += kVectorLanes<T>) {
     V joined = load<V>(first + n);
     for (int i = 1; i < s.pool_size * s.pool_size; ++i) {
       const int at = i / s.pool_size * width + i % s.pool_size;
-      const V next = load<V>(first + int64_t{at} * layer.block + n);
+      const V next = load<V>(first + int64_t{at} * step + n);
       joined = s.pool == kMaxPool ? pool_largest(joined, next) : joined + next;
     }
     if (s.pool == kAveragePool) joined = pool_mean(joined, T(s.pool_size * s.pool_size));
@@ -238,7 +239,7 @@ void convolve_tile(const ConvLayer<T>& layer, int block, const PackedMap<T>& map
                                            layer.block;
       const T* from = first;
       if (s.pool != kNoPool) {
-        pool_window(layer, first, width, pooled);
+        pool_window(s, first, width, layer.block, layer.block, pooled);
         from = pooled;
       }
       T* const to = out.data + y * out.row_step + x * out.step + int64_t{begin} * out.channel_step;
@@ -250,9 +251,5 @@ void convolve_tile(const ConvLayer<T>& layer, int block, const PackedMap<T>& map
     }
   }
 }
-
-template <class T>
-constexpr ImageKernels<T> kImages = {kVectorLanes<T>, 4 * kVectorLanes<T>, kTilePixels,
-                                     &pack_row<T>, &convolve_tile<T>};
 
 EVONET_NAMESPACE_END

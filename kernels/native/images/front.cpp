@@ -13,8 +13,6 @@ namespace {
 constexpr int64_t kBytesAtOnce = int64_t{256} << 20;
 constexpr int64_t kRowsPerTask = 16;
 
-int64_t map_size(const ConvShape& s) { return int64_t{s.height} * s.row_length(); }
-
 // As few vectors as hold the channels: 1, 2 or 4.
 template <class T>
 int choose_block(const ConvShape& shape, const ImageKernels<T>& kernels) {
@@ -23,15 +21,31 @@ int choose_block(const ConvShape& shape, const ImageKernels<T>& kernels) {
   return block;
 }
 
-// Pooled rows and columns of a tile, such that its windows are not too many.
+// Weights [O, taps] and biases [O] as blocks of channels, 0 behind the last one.
+template <class T>
+void pack_weights(const ConvShape& s, int block, const T* weights, const T* bias, T* packed,
+                  T* packed_bias) {
+  for (int first = 0; first < s.num_outputs; first += block) {
+    for (int c = 0; c < block; ++c) {
+      const int o = first + c;
+      const bool real = o < s.num_outputs;
+      packed_bias[o] = real ? bias[o] : T(0);
+      for (int tap = 0; tap < s.num_taps(); ++tap) {
+        packed[int64_t{tap} * block + c] = real ? weights[int64_t{o} * s.num_taps() + tap] : T(0);
+      }
+    }
+    packed += int64_t{s.num_taps()} * block;
+  }
+}
+
+}  // namespace
+
 void choose_tile(const ConvShape& s, int64_t most, int& rows, int& columns) {
   const auto windows = [&](int n) { return int64_t{n - 1} * s.pool_stride + s.pool_size; };
   rows = columns = 1;
   while (columns < s.out_width && windows(rows) * windows(columns + 1) <= most) ++columns;
   while (rows < s.out_height && windows(rows + 1) * windows(columns) <= most) ++rows;
 }
-
-}  // namespace
 
 template <class T>
 Front<T>::Front(const std::vector<GivenLayer<T>>& layers, const ImageKernels<T>& kernels)
@@ -49,24 +63,44 @@ Front<T>::Front(const std::vector<GivenLayer<T>>& layers, const ImageKernels<T>&
                      AlignedArray<T>(int64_t{blocks} * s.num_taps() * block),
                      AlignedArray<T>(int64_t{blocks} * block)};
     choose_tile(s, kernels.max_scratch, owned.tile_rows, owned.tile_columns);
-    for (int b = 0; b < blocks; ++b) {
-      T* const weights = owned.weights.data() + int64_t{b} * s.num_taps() * block;
-      for (int c = 0; c < block; ++c) {
-        const int o = b * block + c;
-        const bool real = o < s.num_outputs;
-        owned.bias.data()[o] = real ? given.bias[o] : T(0);
-        for (int tap = 0; tap < s.num_taps(); ++tap) {
-          weights[int64_t{tap} * block + c] =
-              real ? given.weights[int64_t{o} * s.num_taps() + tap] : T(0);
-        }
-      }
-    }
+    pack_weights(s, block, given.weights, given.bias, owned.weights.data(), owned.bias.data());
     owned.layer.weights = owned.weights.data();
     owned.layer.bias = owned.bias.data();
     bytes += map_size(s) * (2 * int64_t{sizeof(T)} + 4);
     layers_.push_back(std::move(owned));
   }
   images_at_once_ = std::max<int64_t>(1, kBytesAtOnce / std::max<int64_t>(1, bytes));
+}
+
+template <class T>
+void Front<T>::set_weights(const std::vector<const T*>& weights,
+                           const std::vector<const T*>& biases) {
+  for (size_t l = 0; l < layers_.size(); ++l) {
+    const OwnedLayer& owned = layers_[l];
+    pack_weights(owned.layer.shape, owned.layer.block, weights[l], biases[l], owned.weights.data(),
+                 owned.bias.data());
+  }
+}
+
+template <class T>
+void Front<T>::load_row(const OwnedLayer& first, const T* image, bool channels_last, int64_t y,
+                        T* map) {
+  const ConvShape& s = first.layer.shape;
+  const int pad = first.padding;
+  const int64_t height = s.height - 2 * pad, width = s.width - 2 * pad;
+  T* const to = map + ((y + pad) * s.width + pad) * s.channels;
+  if (channels_last) {
+    std::copy_n(image + y * width * s.channels, width * s.channels, to);
+    return;
+  }
+  const T* const from = image + y * width;
+  // Some channels at a time, so that a line of the map is written while it is in a cache.
+  for (int begin = 0; begin < s.channels; begin += 16) {
+    const int end = std::min(begin + 16, s.channels);
+    for (int64_t x = 0; x < width; ++x) {
+      for (int c = begin; c < end; ++c) to[x * s.channels + c] = from[c * height * width + x];
+    }
+  }
 }
 
 template <class T>
@@ -80,28 +114,13 @@ template <class T>
 bool Front<T>::load(const T* images, int64_t count, bool channels_last, T* map, int threads,
                     const Interrupt::Poll& poll) const {
   const ConvShape& s = layers_.front().layer.shape;
-  const int pad = layers_.front().padding;
-  const int64_t height = s.height - 2 * pad, width = s.width - 2 * pad;
+  const int64_t height = s.height - 2 * layers_.front().padding;
   return parallel_for(
       threads, count * height,
       [&](int, int64_t task, Interrupt&) {
-        const int64_t image = task / height, y = task % height;
-        T* const to = map + image * map_size(s) + ((y + pad) * s.width + pad) * s.channels;
-        if (channels_last) {
-          std::copy_n(images + image * image_size() + y * width * s.channels, width * s.channels,
-                      to);
-          return;
-        }
-        const T* const from = images + image * image_size() + y * width;
-        // Some channels at a time, so that a line of the map is written while it is in a cache.
-        for (int begin = 0; begin < s.channels; begin += 16) {
-          const int end = std::min(begin + 16, s.channels);
-          for (int64_t x = 0; x < width; ++x) {
-            for (int c = begin; c < end; ++c) {
-              to[x * s.channels + c] = from[c * height * width + x];
-            }
-          }
-        }
+        const int64_t image = task / height;
+        load_row(layers_.front(), images + image * image_size(), channels_last, task % height,
+                 map + image * map_size(s));
       },
       poll);
 }

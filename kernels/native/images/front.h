@@ -28,6 +28,12 @@ struct LayerReport {
   ConvCounts counts;
 };
 
+// Numbers of a map, with its padding.
+inline int64_t map_size(const ConvShape& s) { return int64_t{s.height} * s.row_length(); }
+
+// Pooled rows and columns of a tile, such that its windows are not more than `most`.
+void choose_tile(const ConvShape& s, int64_t most, int& rows, int& columns);
+
 template <class T>
 class Front {
  public:
@@ -43,13 +49,23 @@ class Front {
   // Images that it has in memory at once.
   int64_t images_at_once() const { return images_at_once_; }
 
- private:
+  // Takes other weights and biases, in the shapes of those that it was made of; while no other
+  // thread uses it.
+  void set_weights(const std::vector<const T*>& weights, const std::vector<const T*>& biases);
+
   struct OwnedLayer {
     ConvLayer<T> layer;
     int padding, num_blocks, tile_rows, tile_columns;
     AlignedArray<T> weights, bias;
   };
+  const std::vector<OwnedLayer>& layers() const { return layers_; }
+  const ImageKernels<T>& kernels() const { return kernels_; }
 
+  // One image, channels first or last, into the middle of a padded map.
+  static void load_row(const OwnedLayer& first, const T* image, bool channels_last, int64_t row,
+                       T* map);
+
+ private:
   // The maps of all layers, and the packed one of the layer that runs. Fresh pages cost as much
   // as small layers, so the memory is kept from call to call.
   struct Memory {

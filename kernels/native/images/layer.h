@@ -27,6 +27,24 @@ struct PackedMap {
   const int32_t* start;     // [height, width + 1]: how many stand before each pixel
 };
 
+// One image on the way back through a layer. Rows of weights, [O, kernel_height] of them, are
+// `row_step` numbers long: a row of a window, and some behind it that mean nothing.
+template <class T>
+struct ConvReverse {
+  const T* map;          // [height, width, channels], and a vector behind it
+  const int32_t* start;  // [height, width + 1] non-zeros before each pixel of the map
+  const T* adjoint;      // [conv_height, conv_width, O] of what the activation got
+  const T* weights;      // [O, kernel_height, row_step]
+  int64_t row_step;
+  T* d_weights;  // sums, as weights are
+  T* d_bias;     // [O]
+  T* d_map;      // as map; null if it is not wanted
+  // A row of adjoints, packed: room for conv_width * O numbers and a vector, and conv_width + 1.
+  T* value;
+  int32_t *position, *packed_start;
+  int64_t* offset;  // [O]
+};
+
 // Outputs after pooling: rows [top, bottom) and columns [left, right).
 struct ConvTile {
   int top, bottom, left, right;
@@ -58,6 +76,18 @@ struct ImageKernels {
   // One tile of one block of channels.
   void (*convolve)(const ConvLayer<T>& layer, int block, const PackedMap<T>& map, ConvTile tile,
                    ConvPath path, T* scratch, const MapWriter<T>& out, ConvCounts& counts);
+  // From sums with their biases [conv_height, conv_width, O] to values of the same shape, which
+  // have a vector of room behind them, and to what pooling makes of them. pooled is [O] and a
+  // vector.
+  void (*finish)(const ConvShape& shape, const T* sums, T* values, T* pooled,
+                 const MapWriter<T>& out);
+  // From the adjoint of a layer's output, which `from` points to, to that of its values; both have
+  // a vector of room. scratch is [2, O and a vector].
+  void (*unpool)(const ConvShape& shape, const T* values, const MapWriter<const T>& from,
+                 T* adjoint, T* scratch);
+  void (*reverse)(const ConvShape& shape, const ConvReverse<T>& image);
+  // The tree of nodes/loss.h: joins sums [num_lanes, count] of samples into the first of them.
+  void (*join)(T* lanes, int64_t num_lanes, int64_t count);
 };
 
 }  // namespace evonet

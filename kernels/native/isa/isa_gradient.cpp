@@ -5,8 +5,8 @@
 EVONET_NAMESPACE_BEGIN
 
 template <class T>
-constexpr GradientKernels<T> kGradient = {&gradient_width<T>, &genome_gradient<T>,
-                                          &learn_genome<T>};
+constexpr GradientKernels<T> kGradient = {&gradient_width<T>, &genome_gradient<T>, &learn_genome<T>,
+                                          &update_genes<T>, &scale_numbers<T>};
 
 extern const GradientKernels<float> gradient_float32;
 extern const GradientKernels<double> gradient_float64;
