@@ -8,6 +8,7 @@ from typing import Any, Final, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from evonet.backends import resolve_backend
 from evonet.backends.arrays import as_type, read_numbers
 from evonet.backends.reference import images as reference
 from evonet.errors import (
@@ -30,6 +31,7 @@ from evonet.installation import load_native, require_native
 
 Path = Literal["auto", "sparse", "dense"]
 _PATHS: Final = ("auto", "sparse", "dense")
+_UNBOUND: Final = object()  # kernels that nobody has asked for yet
 _POOL_IDS: Final = {None: 0, "max": 1, "average": 2}
 
 
@@ -99,7 +101,7 @@ class ConvFront:
             weights: Named arrays as PyTorch and safetensors have them; None draws them.
             seed: For the weights that are drawn.
             dtype: float32 or float64.
-            backend: "auto", "cpu" or "reference".
+            backend: "auto", "cuda", "cpu" or "reference".
             threads: Threads to use; 0 for all available.
 
         Raises:
@@ -122,9 +124,10 @@ class ConvFront:
             self.weights = draw_weights(self._planned, check_seed(seed), self.dtype)
         else:
             self.weights = read_weights(self._planned, weights, self.dtype)
-        self.backend = _choose_backend(backend)
+        self.backend = resolve_backend(backend).name
         self._threads = check_threads(threads)
-        self._kernel = None if self.backend == "reference" else self._bind()
+        self._kernel = self._bind(self.backend)
+        self._reverse: Any = self._kernel if self.backend != "cuda" else _UNBOUND
         self.counts: tuple[LayerCounts, ...] = ()
 
     @property
@@ -229,13 +232,15 @@ class ConvFront:
         if channels_last:
             out = (*out[1:], out[0])
         flat, d = x.reshape(-1, *x.shape[-3:]), d.reshape(-1, *out)
-        if self._kernel is None:
+        if self._reverse is _UNBOUND:  # GPUs have no kernels for it
+            self._reverse = self._bind("reference" if load_native() is None else "cpu")
+        if self._reverse is None:
             found = differentiate_by_reference(
                 self._planned, self.weights, flat, d, inputs, channels_last
             )
         else:
             found = differentiate_natively(
-                self._kernel, self._planned, self.weights, flat, d, inputs, channels_last
+                self._reverse, self._planned, self.weights, flat, d, inputs, channels_last
             )
         if inputs:
             found["images"] = found["images"].reshape(x.shape)
@@ -248,27 +253,33 @@ class ConvFront:
             EvonetError: As for a new front.
         """
         self.weights = read_weights(self._planned, arrays, self.dtype)
+        arrays_of_layers = self._kernel_arrays()
         if self._kernel is not None:
-            self._kernel.set_weights(
-                [np.ascontiguousarray(w.transpose(0, 2, 3, 1)) for w, _ in self.weights],
-                [b for _, b in self.weights],
-            )
+            self._kernel.set_weights(*arrays_of_layers)
+        if self._reverse not in (None, _UNBOUND, self._kernel):
+            self._reverse.set_weights(*arrays_of_layers)
 
-    def _bind(self) -> Any:
+    def _kernel_arrays(self) -> tuple[list[npt.NDArray[Any]], list[npt.NDArray[Any]]]:
+        """Weights [O, kernel height, kernel width, C] and biases [O] of all layers."""
+        weights = [np.ascontiguousarray(w.transpose(0, 2, 3, 1)) for w, _ in self.weights]
+        return weights, [b for _, b in self.weights]
+
+    def _bind(self, backend: str) -> Any:
+        """The kernels of a backend; None for the reference."""
+        if backend == "reference":
+            return None
+        sizes = np.array([_sizes(layer) for layer in self._planned], np.int32)
+        layers = sizes, *self._kernel_arrays()
+        if backend == "cuda":
+            from evonet.backends.cuda.images import CudaFront
+
+            return CudaFront(*self.input_shape, *layers)
         from evonet.backends.cpu import CpuBackend
 
         native = require_native()
         define_natively(native)
         make = native.ImageFront32 if self.dtype == np.float32 else native.ImageFront64
-        sizes = np.array([_sizes(layer) for layer in self._planned], np.int32)
-        return make(
-            *self.input_shape,
-            sizes,
-            [np.ascontiguousarray(w.transpose(0, 2, 3, 1)) for w, _ in self.weights],
-            [b for _, b in self.weights],
-            self._threads,
-            CpuBackend().simd_level(),
-        )
+        return make(*self.input_shape, *layers, self._threads, CpuBackend().simd_level())
 
     def _by_reference(self, x: npt.NDArray[Any]) -> list[npt.NDArray[Any]]:
         """The images and the maps of all layers."""
@@ -314,14 +325,6 @@ class ConvFront:
                 )
             )
         self.counts = tuple(counts)
-
-
-def _choose_backend(name: str) -> str:
-    """The processor's backend: fronts have no CUDA kernels, whatever "auto" is elsewhere."""
-    check_option("backend", name, ("auto", "cpu", "reference"))
-    if name == "auto":
-        name = "reference" if load_native() is None else "cpu"
-    return name
 
 
 def _sizes(layer: Geometry) -> tuple[int, ...]:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from evonet.backends.learning import UpdateRule
 from evonet.backends.reference.optimizers import update
 from evonet.images.front import ConvFront
-from evonet.installation import require_native
+from evonet.installation import load_native, require_native
 
 Array = npt.NDArray[Any]
 
@@ -41,7 +41,7 @@ class FrontOptimizer:
         sums = self._flatten(gradients)
         corrections = np.ascontiguousarray(rule.corrections[0])
         dtype = sums[0].dtype
-        if self._backend == "reference":
+        if self._backend == "reference" or load_native() is None:
             rows = zip(self._genes, self._first, self._second, sums, (True, False), strict=True)
             inverse = dtype.type(1) / dtype.type(num_samples)
             return update(list(rows), inverse, rule, corrections)

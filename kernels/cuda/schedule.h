@@ -1,15 +1,8 @@
 // schedule.h: how CUDA threads read the units of a schedule, and where they keep values.
 #pragma once
 
+#include "cuda/addresses.h"
 #include "cuda/schedule_units.h"
-
-// Whether a compiler makes code for GPUs, and not for the runner of the tests, which takes the same
-// branches otherwise.
-#if (defined(__CUDACC_RTC__) || defined(__NVCC__)) && !defined(EVONET_SIMT)
-#define EVONET_PTX 1
-#else
-#define EVONET_PTX 0
-#endif
 
 EVONET_NAMESPACE_BEGIN
 
@@ -75,29 +68,6 @@ struct GlobalLinks {
     }
   }
 };
-
-// The product of two numbers that are not known when a kernel is compiled, in one instruction.
-// NVRTC widens the factor that stays the same in front of a loop, and then multiplies 64 bits
-// by 64.
-EVONET_FN int64 wide_product(int32 a, int32 b) {
-#if EVONET_PTX
-  int64 product;
-  asm("mul.wide.s32 %0, %1, %2;" : "=l"(product) : "r"(a), "r"(b));
-  return product;
-#else
-  return int64(a) * b;
-#endif
-}
-
-// A place in global memory that loops start from as it is. NVRTC would take it apart again and add
-// its parts for every link, two instructions more.
-EVONET_FN char* fixed(char* place) {
-#if EVONET_PTX
-  asm("" : "+l"(place));
-  __builtin_assume(__isGlobal(place));
-#endif
-  return place;
-}
 
 // The values that one thread sees from a node: those of its samples in any slot, counted back from
 // the node's own, so that slots behind it have negative numbers. Counting back from the node takes

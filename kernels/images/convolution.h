@@ -26,10 +26,10 @@ EVONET_FN T pool_largest(T a, T b) {
   return b > a ? b : a;
 }
 
-// The mean from a sum that was taken in the order of memory.
+// The mean from a sum that was taken in the order of memory; infinities may cancel to a NaN there.
 template <class T>
 EVONET_FN T pool_mean(T sum, Lane<T> count) {
-  return sum / all<T>(count);
+  return canonical(sum / all<T>(count));
 }
 
 // ---- the way back ----

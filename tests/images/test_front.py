@@ -103,6 +103,15 @@ def test_a_front_is_a_convolution_in_the_order_of_pytorch(backend: str) -> None:
     np.testing.assert_allclose(front(x), pooled.reshape(3, -1), rtol=1e-12, atol=1e-14)
 
 
+@pytest.mark.parametrize("path", ["sparse", "dense"])
+def test_a_pool_may_be_as_large_as_its_map(path: Any) -> None:
+    layers = [Conv(40, 1, pool=Pool(23, 1, "average"))]
+    x = draw_images((2, 3, 24, 23), 0.5, False, 1, np.float32)
+    wanted = ConvFront(layers, (3, 24, 23), backend="reference")(x)
+    found = ConvFront(layers, (3, 24, 23), backend="cpu")(x, path)
+    np.testing.assert_array_equal(bits(found), bits(wanted))
+
+
 def test_images_of_each_genome_are_independent() -> None:
     front = ConvFront([Conv(3, 2)], (1, 4, 4), seed=3)
     x = draw_images((5, 2, 1, 4, 4), 0.5, False, 2, np.float32)
@@ -131,9 +140,10 @@ def test_more_images_than_fit_into_memory_at_once_are_split() -> None:
     )
 
 
-def test_a_front_says_where_it_really_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("EVONET_BACKEND", "cuda")  # what "auto" means for networks
-    assert ConvFront([Conv(3, 2)], (1, 4, 4)).backend == "cpu"
+def test_a_front_runs_where_networks_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert ConvFront([Conv(3, 2)], (1, 4, 4), backend="cpu").backend == "cpu"
+    monkeypatch.setenv("EVONET_BACKEND", "reference")
+    assert ConvFront([Conv(3, 2)], (1, 4, 4)).backend == "reference"
 
 
 def test_an_empty_batch_has_no_features() -> None:
@@ -207,7 +217,7 @@ def test_custom_activations_serve_too() -> None:
             "finite",
         ),
         (lambda: ConvFront([Conv(3)], (1, 4, 4), dtype=np.int32), OptionError, "dtype"),
-        (lambda: ConvFront([Conv(3)], (1, 4, 4), backend="cuda"), OptionError, "backend"),
+        (lambda: ConvFront([Conv(3)], (1, 4, 4), backend="gpu"), OptionError, "backend"),
     ],
 )
 def test_nonsense_is_refused(make: Any, error: type[Exception], words: str) -> None:

@@ -31,7 +31,7 @@ ALLOWED = re.compile(
     | bra(?:\.uni)? | brx\.idx | ret
     | bar\.sync | barrier\.sync | bar\.warp\.sync
     | (?:shfl|vote|activemask|match)[\w.]*\.b32
-    | atom\.global\.(?:add|max|exch)\.[sub]32        # integers, whose order does not matter
+    | atom\.global\.(?:add\.u64|(?:add|max|exch)\.[sub]32)  # integers, whose order does not matter
     | brev\.b32 | bfind\.shiftamt\.u32
     )""",
     re.VERBOSE,

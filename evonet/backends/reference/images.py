@@ -64,7 +64,10 @@ def pool(x: Array, size: int, stride: int, kind: str) -> Array:
             else:
                 joined = joined + here
         assert joined is not None
-        return joined / x.dtype.type(size * size) if kind == "average" else joined
+        if kind == "average":
+            joined = joined / x.dtype.type(size * size)
+            joined[np.isnan(joined)] = np.nan
+        return joined
 
 
 def activate_maps(activation: int, z: Array) -> Array:

@@ -156,19 +156,21 @@ __attribute__((noinline)) void sum_windows(const ConvLayer<T>& layer, const T* w
     }
   }
   counts.dense_terms += terms;
-  const T* windows[kTilePixels];
+  const T* windows[kGroup];
   int filled = 0;
   for (int y = tile.top; y < tile.bottom; ++y) {
     for (int x = tile.left; x < tile.right; ++x) {
       windows[filled++] =
           map.dense + int64_t{y} * s.stride * s.row_length() + int64_t{x} * s.stride * s.channels;
+      if (filled < kGroup) continue;
+      sum_dense<T, N, kGroup>(layer, weights, windows, out);
+      out += kGroup * kBlock;
+      filled = 0;
     }
   }
-  int i = 0;
-  for (; i + kGroup <= filled; i += kGroup) {
-    sum_dense<T, N, kGroup>(layer, weights, windows + i, out + i * kBlock);
+  for (int i = 0; i < filled; ++i) {
+    sum_dense<T, N, 1>(layer, weights, windows + i, out + i * kBlock);
   }
-  for (; i < filled; ++i) sum_dense<T, N, 1>(layer, weights, windows + i, out + i * kBlock);
 }
 
 // Adds the bias to the sums of count windows and applies the activation, in place.
