@@ -9,14 +9,19 @@
 
 namespace evonet {
 
-// A schedule's links, transposed: who reads each slot. A link's adjoint lies in a row: the row of
-// its target where all links of that node share one, otherwise a row of its own behind those of the
-// nodes.
+// A link's adjoint lies in a row: the row of its target where all links of that node share one,
+// otherwise a row of its own behind those of the nodes.
+struct LinkReader {
+  int32_t edge, row;  // the link, counted within its genome, and its row
+};
+
+// A schedule's links, transposed: who reads each slot. A genome's readers lie in the order in which
+// the way back needs them, those of its last slot first, so that those of slot s are
+// [end[s + 1], end[s]).
 struct LinkReaders {
-  const int64_t* first_slot;   // [P + 1] where a genome's slots begin in start
-  const int64_t* start;        // [slots + 1] first reader of each slot
-  const int32_t* row;          // [E] row of each reader
-  const int32_t* edge;         // [E] the link, counted within its genome
+  const int64_t* first_slot;   // [P + 1] where a genome's slots begin in end
+  const int64_t* end;          // [slots + 1]
+  const LinkReader* reader;    // [E]
   const int32_t* link_row;     // [E] row of each link, in the schedule's order
   const int64_t* num_rows;     // [P]
   const int32_t* output_node;  // [P, O] node of each output, counted within its genome, or -1
@@ -47,7 +52,8 @@ template <class T>
 struct GradientMemory {
   T* values;      // [M, slots, width]
   T* joined;      // [M, nodes, width]
-  T* rows;        // [rows, width]
+  T* rows;        // [rows, width] adjoints of what links give
+  T* deltas;      // [nodes, width] slopes of activations, then adjoints of what these get
   T* state;       // [nodes, width]
   T* remembered;  // [2, nodes, width] adjoints
   T* outputs;     // [O, width]

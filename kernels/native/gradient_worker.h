@@ -42,9 +42,10 @@ class GradientWorker {
 
   explicit GradientWorker(const Sizes& s)
       : arrays_(make(s)), memory_{}, own_samples_(std::max<int64_t>(1, s.own_samples)) {
-    T** const to[] = {&memory_.values,     &memory_.joined,  &memory_.rows,   &memory_.state,
-                      &memory_.remembered, &memory_.outputs, &memory_.slopes, &memory_.x_rows,
-                      &memory_.scratch,    &memory_.links,   &memory_.lanes,  &memory_.totals};
+    T** const to[] = {&memory_.values, &memory_.joined,     &memory_.rows,    &memory_.deltas,
+                      &memory_.state,  &memory_.remembered, &memory_.outputs, &memory_.slopes,
+                      &memory_.x_rows, &memory_.scratch,    &memory_.links,   &memory_.lanes,
+                      &memory_.totals};
     for (size_t i = 0; i < arrays_.size(); ++i) *to[i] = arrays_[i].data();
   }
 
@@ -57,6 +58,7 @@ class GradientWorker {
     const int64_t counts[] = {s.steps * s.slots * s.width,
                               s.steps * s.nodes * s.width,
                               s.rows * s.width,
+                              s.nodes * s.width,
                               s.nodes * s.width,
                               2 * s.nodes * s.width,
                               s.outputs * s.width,

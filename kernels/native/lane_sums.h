@@ -85,6 +85,50 @@ EVONET_FN V join_vectors(V* sums) {
     return sums[0];
 }
 
+// Adds the halves of a row of lanes until one vector has them all.
+template <class V, int L>
+EVONET_FN V fold_lanes(V* part) {
+#pragma GCC unroll 4
+  for (int half = L / 2; half > 0; half /= 2) {
+#pragma GCC unroll 8
+    for (int l = 0; l < half; ++l) part[l] = part[l] + part[l + half];
+  }
+  return part[0];
+}
+
+// The sums of genes [begin, end) over a single row of terms each, of which the first `used` count:
+// term(gene, at, sum) is sum plus the vector from sample `at` on. What adding to empty lanes and
+// joining them would give.
+template <bool kWhole, class T, class Term>
+__attribute__((noinline)) void sum_rows(int64_t begin, int64_t end, int used, Term term,
+                                        T* totals) {
+  using V = FullVector<T>;
+  constexpr int kCount = kVectorLanes<T>, L = kLaneVectors<T>;
+  T position[kCount];
+  for (int i = 0; i < kCount; ++i) position[i] = T(i);
+  const V positions = load<V>(position);
+  const auto join = [&](auto gene) {
+    V sums[kCount];
+#pragma GCC unroll 16
+    for (int i = 0; i < kCount; ++i) {
+      V part[L];
+#pragma GCC unroll 16
+      for (int l = 0; l < L; ++l) {
+        part[l] = term(gene(i), l * kCount, V{});
+        if (!kWhole) part[l] = positions < broadcast<V>(T(used - l * kCount)) ? part[l] : V{};
+      }
+      sums[i] = fold_lanes<V, L>(part);
+    }
+    return canonical(join_vectors<kCount / 2>(sums));
+  };
+  for (; begin + kCount <= end; begin += kCount) {
+    store(totals + begin, join([&](int i) { return begin + i; }));
+  }
+  if (begin == end) return;
+  const V rest = join([&](int i) { return begin + i < end ? begin + i : end - 1; });
+  for (int i = 0; begin + i < end; ++i) totals[begin + i] = rest[i];
+}
+
 // The sums of lanes [count, 32]; behind them the memory of a vector of more is read.
 template <class T>
 __attribute__((noinline)) void join_lanes(const T* lanes, int64_t count, T* totals) {
@@ -98,12 +142,7 @@ __attribute__((noinline)) void join_lanes(const T* lanes, int64_t count, T* tota
       V part[L];
 #pragma GCC unroll 16
       for (int l = 0; l < L; ++l) part[l] = load<V>(lane + l * kCount);
-#pragma GCC unroll 4
-      for (int half = L / 2; half > 0; half /= 2) {
-#pragma GCC unroll 8
-        for (int l = 0; l < half; ++l) part[l] = part[l] + part[l + half];
-      }
-      sums[i] = part[0];
+      sums[i] = fold_lanes<V, L>(part);
     }
     const V joined = canonical(join_vectors<kCount / 2>(sums));
     if (begin + kCount <= count) {

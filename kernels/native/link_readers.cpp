@@ -9,11 +9,10 @@ template <class T>
 ReaderLists::ReaderLists(const ScheduleView<T>& s) {
   const int64_t genomes = s.num_genomes, nodes = s.node_start[genomes], edges = s.edge_start[nodes];
   first_slot_.assign(genomes + 1, 0);
-  for (int64_t g = 0; g < genomes; ++g) first_slot_[g + 1] = first_slot_[g] + s.num_slots[g];
-  start_.assign(first_slot_[genomes] + 1, 0);
+  for (int64_t g = 0; g < genomes; ++g) first_slot_[g + 1] = first_slot_[g] + s.num_slots[g] + 1;
+  end_.assign(first_slot_[genomes], 0);
   num_rows_.assign(genomes, 0);
-  row_.resize(edges);
-  edge_.resize(edges);
+  reader_.resize(edges);
   link_row_.resize(edges);
   output_of_.assign(nodes, -1);
   output_node_.assign(genomes * s.num_outputs, -1);
@@ -23,7 +22,7 @@ ReaderLists::ReaderLists(const ScheduleView<T>& s) {
   for (int64_t g = 0; g < genomes; ++g) {
     const int64_t first = s.node_start[g], count = s.num_nodes(g), first_edge = s.edge_start[first],
                   slots = s.num_slots[g];
-    int64_t* const start = start_.data() + first_slot_[g];
+    int64_t* const end = end_.data() + first_slot_[g];
     node_of_slot.assign(slots, -1);
     cursor.assign(slots, 0);
     int64_t rows = count;
@@ -39,16 +38,15 @@ ReaderLists::ReaderLists(const ScheduleView<T>& s) {
     }
     num_rows_[g] = rows;
     int64_t at = first_edge;
-    for (int64_t i = 0; i < slots; ++i) {
-      start[i] = at;
+    for (int64_t i = slots; i-- > 0;) {
+      end[i + 1] = at;
       at += cursor[i];
-      cursor[i] = start[i];
+      cursor[i] = end[i + 1];
     }
-    start[slots] = at;
+    end[0] = at;
     for (int64_t e = first_edge; e < s.edge_start[first + count]; ++e) {
       const int64_t to = cursor[s.source[e]]++;
-      row_[to] = link_row_[e];
-      edge_[to] = static_cast<int32_t>(e - first_edge);
+      reader_[to] = {static_cast<int32_t>(e - first_edge), link_row_[e]};
     }
     for (int64_t o = s.num_outputs; o-- > 0;) {
       const int32_t slot = s.output_slot[g * s.num_outputs + o];

@@ -15,16 +15,16 @@ class ReaderLists {
   explicit ReaderLists(const ScheduleView<T>& schedule);
 
   LinkReaders view() const {
-    return {first_slot_.data(),  start_.data(),     row_.data(),
-            edge_.data(),        link_row_.data(),  num_rows_.data(),
-            output_node_.data(), output_of_.data(), next_output_.data()};
+    return {first_slot_.data(), end_.data(),         reader_.data(),    link_row_.data(),
+            num_rows_.data(),   output_node_.data(), output_of_.data(), next_output_.data()};
   }
   // Nodes that share a slot, so that one of the values is lost.
   bool shares_slots() const { return shares_slots_; }
 
  private:
-  std::vector<int64_t> first_slot_, start_, num_rows_;
-  std::vector<int32_t> row_, edge_, link_row_, output_node_, output_of_, next_output_;
+  std::vector<int64_t> first_slot_, end_, num_rows_;
+  std::vector<LinkReader> reader_;
+  std::vector<int32_t> link_row_, output_node_, output_of_, next_output_;
   bool shares_slots_ = false;
 };
 

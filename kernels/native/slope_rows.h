@@ -19,52 +19,49 @@ struct NodeRows {
   int width;
 };
 
-// Turns the adjoints of the nodes' values, [count, width], into those of what their activation got.
+// Writes the slopes of the nodes' activations, [count, width].
 template <class T>
-using ScaleBySlope = void (*)(const NodeRows<T>& nodes, T* adjoint);
+using WriteSlopes = void (*)(const NodeRows<T>& nodes, T* slopes);
 
 template <class Slope, class T>
-void scale_by(const NodeRows<T>& nodes, T* adjoint) {
+void write_slopes(const NodeRows<T>& nodes, T* slopes) {
   using V = FullVector<T>;
   const int width = nodes.width;
   const T* joined = nodes.joined;
-  for (int64_t k = 0; k < nodes.count; ++k, joined += width, adjoint += width) {
+  for (int64_t k = 0; k < nodes.count; ++k, joined += width, slopes += width) {
     const T* const y = nodes.values + int64_t{nodes.slot[k]} * width;
     const V bias = broadcast<V>(nodes.bias[k]), response = broadcast<V>(nodes.response[k]);
     for (int i = 0; i < width; i += kVectorLanes<T>) {
       const V z = preactivation(bias, response, load<V>(joined + i));
-      store(adjoint + i, load<V>(adjoint + i) * Slope::at(z, load<V>(y + i)));
+      store(slopes + i, Slope::at(z, load<V>(y + i)));
     }
   }
 }
 
 template <class T>
-ScaleBySlope<T> slope_on_rows(int activation) {
-  static constexpr ScaleBySlope<T> kSlopes[] = {
-#define EVONET_ACTIVATION(ID, name, formula) &scale_by<Slope_##name, T>,
+WriteSlopes<T> slope_on_rows(int activation) {
+  static constexpr WriteSlopes<T> kSlopes[] = {
+#define EVONET_ACTIVATION(ID, name, formula) &write_slopes<Slope_##name, T>,
 #include "nodes/functions.def"
   };
   return kSlopes[activation];
 }
 
-// Any activation, custom ones too; scratch is [width].
+// Any activation, custom ones too.
 template <class T>
-void scale_by_slope(int activation, const NodeRows<T>& nodes, T* adjoint, T* scratch) {
-  if (activation < NUM_ACTIVATIONS) return slope_on_rows<T>(activation)(nodes, adjoint);
+void slopes_of(int activation, const NodeRows<T>& nodes, T* slopes) {
+  if (activation < NUM_ACTIVATIONS) return slope_on_rows<T>(activation)(nodes, slopes);
   using V = FullVector<T>;
   const Program<T>* const slope = custom_activation_slope<T>(activation);
   if (slope == nullptr) return;
   const int width = nodes.width;
   const T* joined = nodes.joined;
-  for (int64_t k = 0; k < nodes.count; ++k, joined += width, adjoint += width) {
+  for (int64_t k = 0; k < nodes.count; ++k, joined += width, slopes += width) {
     const V bias = broadcast<V>(nodes.bias[k]), response = broadcast<V>(nodes.response[k]);
     for (int i = 0; i < width; i += kVectorLanes<T>) {
-      store(scratch + i, preactivation(bias, response, load<V>(joined + i)));
+      store(slopes + i, preactivation(bias, response, load<V>(joined + i)));
     }
-    activate_by(*slope, scratch, width);
-    for (int i = 0; i < width; i += kVectorLanes<T>) {
-      store(adjoint + i, load<V>(adjoint + i) * load<V>(scratch + i));
-    }
+    activate_by(*slope, slopes, width);
   }
 }
 
