@@ -23,6 +23,7 @@ def command(name: str | None) -> None:
         rows = [(entry.name, entry.summary) for entry in TASKS.values()]
         rows += [
             ("gym:NAME", "a Gymnasium environment, such as gym:LunarLander-v3"),
+            ("minatar:NAME", "a game of MinAtar, such as minatar:breakout"),
             ("jax:PLACE:NAME", "an environment in JAX, such as jax:brax.envs:ant"),
             ("module:Class", "your own task, from the current folder or an installed package"),
         ]

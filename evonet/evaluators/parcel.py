@@ -39,7 +39,7 @@ def pack_task(
     origin = origin_of(found)
     made: tuple[str, Any] = ("object", found)
     is_custom = origin is not None and ":" in origin.name
-    if origin is not None and origin.name.startswith(("gym:", "jax:")):
+    if origin is not None and origin.name.startswith(("gym:", "jax:", "minatar:")):
         is_custom = False  # these know how to be made again
     if origin is not None and is_custom and as_config:
         made = ("config", (origin.name, dict(origin.options)))

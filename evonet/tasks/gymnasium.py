@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from evonet.network import Network
     from evonet.tasks.environments.environment import Environment
     from evonet.tasks.environments.episodes import Played
+    from evonet.tasks.environments.pixels import Screen
 
 # The step limit of environments that have none.
 MOST_STEPS: Final = 1000
@@ -30,11 +31,15 @@ EPISODES: Final = 3
 class GymnasiumTask(Task):
     """Fitness = mean return over a few episodes, the same for all genomes of a generation.
 
-    All arguments but `solved` and `options` are attributes.
+    All arguments but `solved`, `front`, `channels` and `options` are attributes.
 
     Attributes:
+        kind: What stands before the environment's name, "gym".
         environment_steps: Steps of environments so far; all of them counted for some episode.
     """
+
+    kind = "gym"
+    most_steps = MOST_STEPS
 
     def __init__(
         self,
@@ -47,6 +52,8 @@ class GymnasiumTask(Task):
         normalize: bool | None = None,
         action_repeat: int | None = None,
         frame_stack: int | None = None,
+        front: Mapping[str, Any] | None = None,
+        channels: str | None = None,
         options: dict[str, Any] | None = None,
     ) -> None:
         """Makes an environment once to read its spaces.
@@ -62,6 +69,10 @@ class GymnasiumTask(Task):
                 running standard deviation; None for False.
             action_repeat: Steps for which each action is repeated; None for 1.
             frame_stack: Observations that networks see at once, the newest last; None for 1.
+            front: Convolutions that images go through, with their layers, as `[task.front]` has
+                them; None for all pixels as they are.
+            channels: Where images have their channels, "first" or "last"; None for the smallest
+                side.
             options: Passed to the environment.
 
         Raises:
@@ -74,7 +85,6 @@ class GymnasiumTask(Task):
             raise OptionError(
                 "gym: tasks need Gymnasium. Install it with: pip install 'evonet-gpu[gym]'"
             ) from None
-        from evonet.tasks.environments.environment import make_environment
         from evonet.tasks.environments.spaces import decoder, size_of
         from evonet.tasks.environments.statistics import Statistics
 
@@ -93,17 +103,24 @@ class GymnasiumTask(Task):
         self.normalize = read_option("normalize", normalize, Flag(), False)
         self.action_repeat = read_option("action_repeat", action_repeat, Whole(1), 1)
         self.frame_stack = read_option("frame_stack", frame_stack, Whole(1), 1)
-        example = make_environment(name, self._options)
+        self._front, self._channels = front, channels
+        if front is None and channels is not None:
+            raise OptionError(
+                "channels: only a front asks where they are. Leave it out.", "channels"
+            )
+        example = self.make()
         try:
             spec = example.spec
-            seen = size_of(example.observation_space, name, "observations")
-            self.num_inputs = seen * self.frame_stack
-            self.num_outputs = size_of(example.action_space, name, "actions")
+            self._space = example.observation_space
+            seen = size_of(self._space, self.label, "observations")
+            screen = self._make_screen()
+            self.num_inputs = seen * self.frame_stack if screen is None else screen.num_features
+            self.num_outputs = size_of(example.action_space, self.label, "actions")
             self._action_space = example.action_space
             self._decode = decoder(self._action_space)
         finally:
             example.close()
-        limit = (spec and spec.max_episode_steps) or MOST_STEPS
+        limit = (spec and spec.max_episode_steps) or self.most_steps
         self.max_steps = read_option("max_steps", max_steps, Whole(1), limit)
         threshold = spec.reward_threshold if spec else None
         self.fitness_threshold = read_option("solved", solved, Maybe(Real()), threshold)
@@ -111,6 +128,32 @@ class GymnasiumTask(Task):
         self._statistics = Statistics(self.num_inputs)
         self._idle: list[Environment] = []
         self._lock = Lock()
+
+    @property
+    def label(self) -> str:
+        """What users call the environment, such as "gym:CartPole-v1"."""
+        return f"{self.kind}:{self.name}"
+
+    def make(self, **more: Any) -> Any:
+        """Makes the environment itself.
+
+        Args:
+            **more: Arguments of `gymnasium.make`.
+
+        Raises:
+            OptionError: It cannot be made.
+        """
+        from evonet.tasks.environments.environment import make_environment
+
+        return make_environment(self.name, self._options, **more)
+
+    def _make_screen(self) -> Screen | None:
+        """What makes features of images; one for each environment, as threads have their own."""
+        if self._front is None:
+            return None
+        from evonet.tasks.environments.pixels import Screen
+
+        return Screen(self._space, self._front, self._channels, self.frame_stack, self.label)
 
     def evaluate(self, network: Network, seed: int) -> npt.NDArray[Any]:
         """Plays all episodes, then updates statistics of observations; see `Task.evaluate`."""
@@ -198,10 +241,11 @@ class GymnasiumTask(Task):
         Raises:
             OptionError: It cannot be made.
         """
-        from evonet.tasks.environments.environment import Environment, make_environment
+        from evonet.tasks.environments.environment import Environment
 
-        made = make_environment(self.name, self._options, max_episode_steps=self.max_steps, **more)
-        return Environment(self.name, made, self.action_repeat, self.frame_stack)
+        made = self.make(max_episode_steps=self.max_steps, **more)
+        screen = self._make_screen()
+        return Environment(self.label, made, self.action_repeat, self.frame_stack, screen)
 
     def decode(self, outputs: list[float]) -> Any:
         """Makes an action of O outputs."""

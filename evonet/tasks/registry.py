@@ -249,6 +249,7 @@ def _plain(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 TASK_PREFIXES["jax"] = Provider("evonet.tasks.jax_environments:jax_task", "a JAX environment")
+TASK_PREFIXES["minatar"] = Provider("evonet.tasks.minatar:MinAtarTask", "a game of MinAtar")
 TASK_PREFIXES["gym"] = Provider("evonet.tasks.gymnasium:GymnasiumTask", "a Gymnasium environment")
 register("xor", "the exclusive or of two bits", xor)
 register("parity", "whether an odd number of bits is set", parity)

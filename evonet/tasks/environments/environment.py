@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import gymnasium
 import numpy as np
@@ -15,6 +15,9 @@ from gymnasium.wrappers import OrderEnforcing, TimeLimit
 from evonet.errors import EpisodeError, OptionError
 from evonet.tasks.environments.spaces import flatten
 from evonet.tasks.user import searching
+
+if TYPE_CHECKING:
+    from evonet.tasks.environments.pixels import Screen
 
 Floats = npt.NDArray[np.float64]
 Act = Callable[[Any], tuple[Any, Any, bool, bool, Any]]
@@ -69,7 +72,7 @@ def _answer_quickly(space: spaces.Space[Any]) -> None:
 
 
 class Environment:
-    """An environment with action repeat and frame stack.
+    """An environment with action repeat, frame stack and perhaps a front for its images.
 
     Attributes:
         environment: Gymnasium's own object.
@@ -83,22 +86,25 @@ class Environment:
         environment: gymnasium.Env[Any, Any],
         action_repeat: int = 1,
         frame_stack: int = 1,
+        screen: Screen | None = None,
     ) -> None:
         """Wraps an environment.
 
         Args:
-            name: What users call it.
+            name: What users call it, such as "gym:CartPole-v1".
             environment: The environment.
             action_repeat: Steps for which an action is repeated.
             frame_stack: Observations that a network sees at once, the newest last.
+            screen: What makes features of images; None for observations as they are.
         """
         self.name = name
+        self._screen = screen
         self.environment = environment
         self.seed = 0
         self._space = environment.observation_space
         self._repeat = action_repeat
         self._stack = frame_stack
-        self._frames: Floats | None = None
+        self._frames: npt.NDArray[Any] | None = None
         self._elapsed = 0
         # Steps are counted here, so that nothing stands between a network and its environment.
         inner, self._most_steps = _strip(environment)
@@ -109,7 +115,7 @@ class Environment:
             and len(self._space.shape) == 1
             and self._space.dtype in (np.float32, np.float64)
         )
-        if is_plain and action_repeat == frame_stack == 1:
+        if is_plain and screen is None and action_repeat == frame_stack == 1:
             self.act: Act = inner.step
             self.limit = self._most_steps
         else:
@@ -120,11 +126,20 @@ class Environment:
         self.seed, self._elapsed = seed, 0
         try:
             seen, _ = self.environment.reset(seed=seed)
-            frame = flatten(self._space, seen)
+            frame = self._read(seen)
         except Exception as error:
             self.fail(error)
         self._frames = np.tile(frame, (self._stack, 1)) if self._stack > 1 else None
-        return frame if self._frames is None else self._frames.reshape(-1)
+        return self._present(frame)
+
+    def _read(self, seen: Any) -> npt.NDArray[Any]:
+        """Makes numbers of an observation."""
+        return flatten(self._space, seen) if self._screen is None else self._screen.read(seen)
+
+    def _present(self, frame: npt.NDArray[Any]) -> Floats:
+        """What a network sees: the newest frame or all that are stacked, or their features."""
+        numbers = frame if self._frames is None else self._frames.reshape(-1)
+        return numbers if self._screen is None else self._screen.features(numbers)
 
     def _act(self, action: Any) -> tuple[Any, Any, bool, bool, Any]:
         """Acts; gives observation [I], reward, whether it was terminated, truncated, and more."""
@@ -136,11 +151,10 @@ class Environment:
             truncated = truncated or self._elapsed == self._most_steps
             if terminated or truncated:
                 break
-        frame = flatten(self._space, seen)
+        frame = self._read(seen)
         if self._frames is not None:
             self._frames = np.concatenate([self._frames[1:], frame[None]])
-            frame = self._frames.reshape(-1)
-        return frame, total, terminated, truncated, info
+        return self._present(frame), total, terminated, truncated, info
 
     def step(self, action: Any) -> tuple[Floats, float, bool, bool]:
         """Acts once; gives observation, reward, and whether it was terminated and truncated.
@@ -161,7 +175,7 @@ class Environment:
             EpisodeError: Always.
         """
         raise EpisodeError(
-            f"gym:{self.name}: the environment failed in the episode with seed {self.seed}: "
+            f"{self.name}: the environment failed in the episode with seed {self.seed}: "
             f"{type(error).__name__}: {error}"
         ) from error
 

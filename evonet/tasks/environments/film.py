@@ -103,7 +103,7 @@ def _draw(task: GymnasiumTask, environment: Any) -> Any:
     try:
         frame = np.asarray(environment.environment.render())
     except Exception as error:  # a missing library, or no screen to draw on
-        raise OptionError(f"gym:{task.name} cannot be drawn: {error}") from error
+        raise OptionError(f"{task.label} cannot be drawn: {error}") from error
     if frame.ndim != 3 or frame.shape[2] != 3:
-        raise OptionError(f"gym:{task.name} cannot be drawn: it gives no pictures.")
+        raise OptionError(f"{task.label} cannot be drawn: it gives no pictures.")
     return frame

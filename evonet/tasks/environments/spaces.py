@@ -34,7 +34,7 @@ def size_of(space: spaces.Space[Any], name: str, what: str) -> int:
 
     Args:
         space: The space.
-        name: The environment, for errors.
+        name: What users call the environment, for errors.
         what: "observations" or "actions", for errors.
 
     Raises:
@@ -53,7 +53,7 @@ def size_of(space: spaces.Space[Any], name: str, what: str) -> int:
     if isinstance(space, spaces.Tuple):
         return sum(size_of(part, name, what) for part in space.spaces)
     raise OptionError(
-        f"gym:{name} has {what} of type {type(space).__name__}. Allowed: {ALLOWED}. Wrap the "
+        f"{name} has {what} of type {type(space).__name__}. Allowed: {ALLOWED}. Wrap the "
         "environment, or write a custom World."
     )
 
