@@ -135,16 +135,38 @@ def rollout_table() -> Iterator[str]:
 
 
 def reverse_table() -> Iterator[str]:
-    yield "**Registers of a thread** of the kernels that differentiate and learn, without spills:"
+    yield "**The kernels that differentiate and learn**, without spills: registers of a thread, and"
+    yield "before them SASS instructions. Those of `gradient` are per connection and sample of a sum:"
+    yield "forwards, for the adjoint of its source, and for its weight's derivative; those of"
+    yield "`learn_step` per gene, its part of the norm included."
     yield ""
     yield "| kernel | " + " | ".join(ARCHS) + " |"
     yield "|---|" + "---|" * len(ARCHS)
     for kernel, defines in reverse.option_sets():
-        found = [sass.report(kernel, defines, arch) for arch in ARCHS]
-        if any(report.spills for report in found):
-            raise SystemExit(f"{kernel} {defines} spills")
-        cells = " | ".join(str(report.registers) for report in found)
-        yield f"| `{kernel}`, {describe(defines)} | {cells} |"
+        cells = []
+        for arch in ARCHS:
+            found = sass.report(kernel, defines, arch)
+            if found.spills:
+                raise SystemExit(f"{kernel} {defines} spills {found.spills} bytes on {arch}")
+            of = link_instructions if kernel == "gradient" else gene_instructions
+            cells.append(f"{of(found)} · {found.registers}")
+        yield f"| `{kernel}`, {describe(defines)} | " + " | ".join(cells) + " |"
+
+
+def link_instructions(gradient: sass.Report) -> str:
+    """Instructions of the three loops over links: those with one product and little else."""
+    simple = [loop for loop in gradient.loops if loop.products == 1]
+    reading = sorted(len(loop.code) for loop in simple if not loop.stores)
+    summing = min(len(loop.code) for loop in simple if loop.stores)
+    return f"{reading[0]} + {reading[-1]} + {summing}"
+
+
+def gene_instructions(step: sass.Report) -> str:
+    """Instructions of the loops over genes: the norm and the step, for each of three sorts."""
+    writing = [len(loop.code) for loop in step.loops if loop.stores]
+    if len(writing) != 6:
+        raise SystemExit(f"six loops over genes were expected, and {len(writing)} found")
+    return f"{sum(writing) / 3:.0f}"
 
 
 def model_table() -> Iterator[str]:

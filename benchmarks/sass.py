@@ -11,6 +11,7 @@ import shutil
 import site
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from evonet.backends.cuda import compiler
@@ -46,6 +47,11 @@ class Loop:
     products: int
 
     @property
+    def stores(self) -> int:
+        """Its writes to global memory."""
+        return sum(opcode(instruction) in ("STG", "ST") for instruction in self.code)
+
+    @property
     def per_product(self) -> float:
         """Instructions that a thread issues for a connection and a sample."""
         return len(self.code) / self.products
@@ -60,14 +66,19 @@ class Report:
         spills: Bytes of a thread that went to local memory.
         shared: Bytes of static shared memory of a block.
         code: All instructions.
-        hot_loop: The innermost loop over links, or None.
+        loops: Its innermost loops, in the order of the code.
+        hot_loop: The one over links that adds up products with the fewest instructions, or None.
     """
 
     registers: int
     spills: int
     shared: int
     code: tuple[str, ...]
-    hot_loop: Loop | None
+    loops: tuple[Loop, ...]
+
+    @property
+    def hot_loop(self) -> Loop | None:
+        return hot_loop(self.loops)
 
 
 def report(kernel: str, defines: dict[str, int | str], arch: str) -> Report:
@@ -80,7 +91,7 @@ def report(kernel: str, defines: dict[str, int | str], arch: str) -> Report:
         spills=sum(map(int, spills)),
         shared=sum(map(int, re.findall(r"(\d+) bytes smem", compiled.log))),
         code=tuple(code),
-        hot_loop=hot_loop(code, labels),
+        loops=innermost_loops(code, labels),
     )
 
 
@@ -133,10 +144,11 @@ def opcode(instruction: str) -> str:
     return re.sub(r"^@!?U?P\w+\s+", "", instruction).split()[0].split(".")[0]
 
 
-def hot_loop(code: list[str], labels: dict[str, int]) -> Loop | None:
-    """Finds the innermost loop that adds up products with the fewest instructions.
+def innermost_loops(code: list[str], labels: dict[str, int]) -> tuple[Loop, ...]:
+    """Finds the loops that contain no other.
 
-    Code that seldom runs stands at the end and jumps back, which looks like a large loop.
+    Code that seldom runs stands at the end and jumps back, which looks like a large loop: such are
+    left out.
     """
     loops = []
     for end, instruction in enumerate(code):
@@ -148,14 +160,17 @@ def hot_loop(code: list[str], labels: dict[str, int]) -> Loop | None:
         for begin, end in loops
         if not any(begin <= b and e <= end and (b, e) != (begin, end) for b, e in loops)
     ]
-    found = [
+    return tuple(
         Loop(tuple(code[begin : end + 1]), count_products(code[begin : end + 1]))
         for begin, end in innermost
         if end - begin < MOST_CODE
-    ]
-    return min(
-        (loop for loop in found if loop.products), key=lambda loop: loop.per_product, default=None
     )
+
+
+def hot_loop(loops: Sequence[Loop]) -> Loop | None:
+    """The one that adds up products with the fewest instructions."""
+    adding = [loop for loop in loops if loop.products]
+    return min(adding, key=lambda loop: loop.per_product, default=None)
 
 
 def count_products(code: list[str]) -> int:

@@ -49,8 +49,10 @@ EXIT
 
 
 def test_the_hot_loop_is_the_innermost_with_most_products() -> None:
-    loop = sass.hot_loop(CODE.strip().splitlines(), {".L_x_0": 1, ".L_x_1": 2})
+    loop = sass.hot_loop(
+        sass.innermost_loops(CODE.strip().splitlines(), {".L_x_0": 1, ".L_x_1": 2})
+    )
     assert loop is not None
     assert (len(loop.code), loop.products) == (4, 3)
     assert loop.per_product == pytest.approx(4 / 3)
-    assert sass.hot_loop(["EXIT"], {}) is None
+    assert sass.hot_loop(sass.innermost_loops(["EXIT"], {})) is None
