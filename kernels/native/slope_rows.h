@@ -72,12 +72,15 @@ void scale_numbers(int activation, const T* z, const T* y, T* adjoint, int64_t c
   constexpr int kLane = kVectorLanes<T>;
   const int32_t slot = 0;
   const T bias = T(0), response = T(1);
-  T scratch[kMost];
+  T slopes[kMost];
   for (int64_t i = 0; i < count; i += kMost) {
     const int rest = count - i < kMost ? static_cast<int>(count - i) : kMost;
     const int width = (rest + kLane - 1) / kLane * kLane;
-    scale_by_slope(activation, NodeRows<T>{z + i, y + i, &slot, &bias, &response, 1, width},
-                   adjoint + i, scratch);
+    slopes_of(activation, NodeRows<T>{z + i, y + i, &slot, &bias, &response, 1, width}, slopes);
+    for (int k = 0; k < width; k += kLane) {
+      store(adjoint + i + k,
+            load<FullVector<T>>(adjoint + i + k) * load<FullVector<T>>(slopes + k));
+    }
   }
 }
 
