@@ -136,7 +136,7 @@ def rollout_table() -> Iterator[str]:
 
 def reverse_table() -> Iterator[str]:
     yield "**The kernels that differentiate and learn**, without spills: registers of a thread, and"
-    yield "before them SASS instructions. Those of `gradient` are per connection and sample of a sum:"
+    yield "before them SASS instructions. Those of `gradient` are per connection and sample:"
     yield "forwards, for the adjoint of its source, and for its weight's derivative; those of"
     yield "`learn_step` per gene, its part of the norm included."
     yield ""

@@ -67,7 +67,6 @@ class Report:
         shared: Bytes of static shared memory of a block.
         code: All instructions.
         loops: Its innermost loops, in the order of the code.
-        hot_loop: The one over links that adds up products with the fewest instructions, or None.
     """
 
     registers: int
@@ -78,6 +77,7 @@ class Report:
 
     @property
     def hot_loop(self) -> Loop | None:
+        """The loop over links that adds up products with the fewest instructions."""
         return hot_loop(self.loops)
 
 
