@@ -63,6 +63,8 @@ def command(champion: Path, svg: Path | None) -> None:
 
 
 def _describe(champion: Champion) -> None:
+    from evonet.tasks.image_encoding import ImageEncoding
+
     task = champion.metadata.get("task")
     known = [
         ("task", None if task is None else show(task).strip('"')),
@@ -73,6 +75,9 @@ def _describe(champion: Champion) -> None:
     ]
     shown = (f"{name} {value}" for name, value in known if value is not None)
     click.echo(printable(", ".join(shown)))
+    if isinstance(champion.encoding, ImageEncoding):
+        size = " x ".join(map(str, champion.encoding.input_shape[1:]))
+        click.echo(f"front: images of {size}, {champion.encoding.describe()}")
     genome = champion.population[0]
     enabled = int(champion.population.enabled.sum())
     click.echo(

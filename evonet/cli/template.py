@@ -28,6 +28,7 @@ EXAMPLES: Final[Mapping[str, object]] = {
     "targets": "answer",
     "solved": 0.0,
     "options": {},
+    "front": {"layers": [{"channels": 16, "padding": 1, "pool": 2}, {"channels": 32}]},
     "fitness_threshold": 0.0,
     "target_num_species": 10,
 }

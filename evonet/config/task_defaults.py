@@ -99,15 +99,16 @@ LEARNED_NUMBERS: Final[Mapping[str, object]] = {
     "learning.patience": 1,
     "learning.check_every": 5,
 }
+_CLASSES: Final = ("classification", "iris", "wine", "breast_cancer", "digits", "images")
 # What a task has besides or instead while its networks learn; learning.steps = 0 leaves it out.
 LEARNING_DEFAULTS: Final[dict[str, Mapping[str, object]]] = {
-    **dict.fromkeys(("classification", "iris", "wine", "breast_cancer", "digits"), LEARNED_TABLE),
+    **dict.fromkeys(_CLASSES, LEARNED_TABLE),
     **dict.fromkeys(("regression", "diabetes"), LEARNED_NUMBERS),
 }
 
 # The settings of each task by their names in a TOML file; `evonet.tasks.register` adds to it.
 TASK_DEFAULTS: Final[dict[str, Mapping[str, object]]] = {
-    **dict.fromkeys(("classification", "iris", "wine", "breast_cancer", "digits"), TABLE),
+    **dict.fromkeys(_CLASSES, TABLE),
     **dict.fromkeys(("regression", "diabetes"), ONE_OUTPUT),
     **{control.name: BOTH_SIDES for control in CONTROLS if control.num_outputs == 1},
     "gym:": ENVIRONMENT,  # all names that start so

@@ -156,6 +156,11 @@ class ConvFront:
             threads=self._threads,
         )
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickles what it is made of; the kernel belongs to its process."""
+        shared = self.input_shape, self.arrays, self.dtype, self.backend, self._threads
+        return _unpickle, (self.layers, *shared)
+
     @property
     def num_features(self) -> int:
         """F, features of one image."""
@@ -325,6 +330,19 @@ class ConvFront:
                 )
             )
         self.counts = tuple(counts)
+
+
+def _unpickle(
+    layers: tuple[Conv, ...],
+    input_shape: tuple[int, int, int],
+    arrays: dict[str, Any],
+    dtype: np.dtype[Any],
+    backend: str,
+    threads: int,
+) -> ConvFront:
+    return ConvFront(
+        layers, input_shape, weights=arrays, dtype=dtype, backend=backend, threads=threads
+    )
 
 
 def _sizes(layer: Geometry) -> tuple[int, ...]:

@@ -36,6 +36,7 @@ from evonet.network import compile as compile_network
 from evonet.runs.champion_fields import FORMAT, VERSION, Scalar, check_fields
 from evonet.runs.champion_text import digest, digest_text, lay_out_text, write_genes
 from evonet.tasks.encoding import Encoding
+from evonet.tasks.image_encoding import KIND, ImageEncoding
 
 Document: TypeAlias = dict[str, Any]
 DYNAMICS: Final = ("kind", "propagation", "time_step", "steps")
@@ -57,7 +58,7 @@ class Champion:
         seed: The seed of the run, if that is known.
         config_digest: Names the settings of the run, if they are known.
         metadata: Anything else that was noted, by name.
-        encoding: How the rows of a table become its inputs, if it evolved on a table.
+        encoding: How the rows of a table, or images, become its inputs, if it evolved on some.
         tested: The test in fresh episodes that its fitness is from; None for tasks without chance.
         task_state: What `Task.state` was when it was scored, by name; often nothing.
     """
@@ -70,7 +71,7 @@ class Champion:
     seed: int | None = None
     config_digest: str | None = None
     metadata: Mapping[str, Scalar] = field(default_factory=dict)
-    encoding: Encoding | None = None
+    encoding: Encoding | ImageEncoding | None = None
     tested: Retest | None = None
     task_state: Mapping[str, npt.NDArray[np.float64]] = field(default_factory=dict)
 
@@ -89,7 +90,7 @@ def save_champion(
     generation: int | None = None,
     dynamics: Dynamics | None = None,
     metadata: Mapping[str, Scalar] | None = None,
-    encoding: Encoding | None = None,
+    encoding: Encoding | ImageEncoding | None = None,
 ) -> None:
     """Writes one genome, whole or not at all.
 
@@ -103,7 +104,7 @@ def save_champion(
         dynamics: How its network works through time; None for what the config says, or for a
             feed-forward network.
         metadata: Texts, numbers, truth values or None to remember, by name.
-        encoding: How the rows of a table become its inputs.
+        encoding: How the rows of a table, or images, become its inputs.
 
     Raises:
         OptionError: There is not exactly one genome, or an argument is out of range.
@@ -215,10 +216,12 @@ def read_champion(path: str | os.PathLike[str]) -> Champion:
     return Champion(population, dynamics, **known, encoding=encoding)
 
 
-def _encoding(document: Document) -> Encoding | None:
+def _encoding(document: Document) -> Encoding | ImageEncoding | None:
     if "encoding" not in document:
         return None
-    encoding = Encoding.from_dict(document["encoding"])
+    table = document["encoding"]
+    of_images = isinstance(table, dict) and table.get("kind") == KIND
+    encoding = ImageEncoding.from_dict(table) if of_images else Encoding.from_dict(table)
     for pins, names in (("inputs", encoding.input_names), ("outputs", encoding.output_names)):
         if len(names) != document[f"num_{pins}"]:
             raise FileFormatError(

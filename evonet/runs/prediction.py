@@ -14,12 +14,14 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from evonet.errors import FileFormatError, OptionError
+from evonet.errors import FileFormatError, OptionError, ShapeError
 from evonet.files.npz import read_npz
+from evonet.images.data import load_images
 from evonet.messages import counted, show
 from evonet.numerics.elementary import exponential
 from evonet.runs.champion import Champion
 from evonet.tasks.encoding import Encoding
+from evonet.tasks.image_encoding import ImageEncoding
 from evonet.tasks.tables import ENDINGS, Table, is_missing, is_number, read_table
 
 Reals = npt.NDArray[np.float64]
@@ -43,7 +45,7 @@ class Prediction:
     answers: list[str | float | None]
     outputs: Reals
     names: tuple[str, ...]
-    encoding: Encoding
+    encoding: Encoding | ImageEncoding
 
     @property
     def num_unanswered(self) -> int:
@@ -96,6 +98,9 @@ class Prediction:
 def predict_file(champion: Champion, path: str | os.PathLike[str]) -> Prediction:
     """Lets a champion answer a file: CSV with the columns of its run, or NPZ with an array x.
 
+    A champion that evolved on images answers an NPZ file with an array images, a PNG file, or a
+    folder of them.
+
     Args:
         champion: What `read_champion` returned.
         path: The file.
@@ -112,6 +117,8 @@ def predict_file(champion: Champion, path: str | os.PathLike[str]) -> Prediction
             "older evonet. Evolve again, or compile the champion and call it with arrays."
         )
     file = Path(path)
+    if isinstance(encoding, ImageEncoding):
+        return _predict_images(champion, encoding, file)
     if file.suffix.lower() == ".npz":
         table, raw = _read_arrays(file, encoding)
     elif file.suffix.lower() in ENDINGS:
@@ -137,7 +144,24 @@ def predict_file(champion: Champion, path: str | os.PathLike[str]) -> Prediction
     return Prediction(table, answers, outputs, encoding.output_names, encoding)
 
 
-def _answer(encoding: Encoding, outputs: Reals) -> str | float:
+def _predict_images(champion: Champion, encoding: ImageEncoding, path: Path) -> Prediction:
+    found = load_images(path, labels=False)
+    try:
+        features = encoding.front(champion.task_state)(encoding.inputs(found.images))
+    except ShapeError as error:
+        raise FileFormatError(f"{path}: {error}") from error
+    outputs = _probabilities(champion.compile()(features)[0].astype(np.float64))
+    answers: list[str | float | None] = [_answer(encoding, row) for row in outputs]
+    rows = [[name] for name in found.names]
+    names: tuple[str, ...] = ("image",)
+    if found.labels:
+        names = ("image", *encoding.targets)
+        rows = [[name, label] for name, label in zip(found.names, found.labels, strict=True)]
+    table = Table(path, names, rows, False)
+    return Prediction(table, answers, outputs, encoding.output_names, encoding)
+
+
+def _answer(encoding: Encoding | ImageEncoding, outputs: Reals) -> str | float:
     if encoding.classes:
         return encoding.classes[int(outputs.argmax())]
     return float(outputs[0])

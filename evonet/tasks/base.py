@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from evonet.network import Network
     from evonet.tasks.encoding import Encoding
     from evonet.tasks.examples import Examples
+    from evonet.tasks.image_encoding import ImageEncoding
 
 REQUIRED: Final = ("num_inputs", "num_outputs", "evaluate")
 # What a task may offer besides; `Task` documents each.
@@ -59,7 +60,8 @@ class Task:
             depend on a genome's neighbours sets it to False and is evaluated whole.
         is_native: Whether evaluation happens in compiled code, not in Python.
         num_held_out: Examples that no fitness depends on.
-        encoding: How the rows of a table become inputs, for champions that predict; or None.
+        encoding: How the rows of a table, or images, become inputs, for champions that predict; or
+            None.
         notes: Lines about how the task came about, which the command line prints.
         episodes: Episodes that each genome plays in `evaluate`; 1 for tasks without episodes.
         retests: Fresh episodes that test a champion, through `returns`; 0 for tasks without chance.
@@ -74,7 +76,7 @@ class Task:
     splits: bool = True
     is_native: ClassVar[bool] = False
     num_held_out: int = 0
-    encoding: Encoding | None = None
+    encoding: Encoding | ImageEncoding | None = None
     notes: tuple[str, ...] = ()
     episodes: int = 1
     retests: int = 0

@@ -24,6 +24,7 @@ from evonet.messages import name as quoted
 from evonet.tasks.base import Task
 from evonet.tasks.control import Control
 from evonet.tasks.datasets import DATASETS, dataset_task
+from evonet.tasks.images import images
 from evonet.tasks.origin import note_origin
 from evonet.tasks.supervised import parity, xor
 from evonet.tasks.tabular import classification, regression
@@ -255,6 +256,7 @@ register("xor", "the exclusive or of two bits", xor)
 register("parity", "whether an odd number of bits is set", parity)
 register("regression", "predict numbers from a table of examples", regression)
 register("classification", "predict classes from a table of examples", classification)
+register("images", "predict classes of images, through convolutions that learn", images)
 for _dataset in DATASETS.values():
     register(_dataset.name, _dataset.summary, dataset_task(_dataset))
 for _control in CONTROLS:

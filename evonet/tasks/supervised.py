@@ -45,6 +45,7 @@ class Supervised(Task):
     """
 
     is_native = True
+    encoding: Encoding | None = None
 
     def __init__(
         self,

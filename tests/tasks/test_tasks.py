@@ -57,6 +57,8 @@ def small_options(name: str, folder: Path) -> dict[str, Any]:
     options: dict[str, Any] = {}
     if "max_steps" in entry.options:
         options = {"max_steps": 20, "retests": 3}
+    if name == "images":
+        options = {"front_steps": 2}
     if "data" in entry.required:
         path = folder / "table.csv"
         labels = ("a", "b", "c") if name == "classification" else ("1.5", "2", "-3")
