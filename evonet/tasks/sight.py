@@ -5,8 +5,8 @@
                          "answer": 3, "right": 3}, ...]}
 
 Pixels are whole numbers up to 255. Those of images go from 0, for the smallest number of all of
-them, to 255 for the largest. Those of a map are in parts of the largest magnitude of its image's maps, and negative
-where the map is. Larger pictures are thinned out.
+them, to 255 for the largest. Those of maps are in parts of the largest magnitude of all maps of an
+image, and negative where the map is. Larger pictures are thinned out.
 """
 
 from __future__ import annotations
