@@ -45,7 +45,7 @@ gymnasium.register("SmallAtari-v0", make_small)
 task = make_task(
     "gym:SmallAtari-v0",
     episodes=1,
-    max_steps=200,
+    max_steps=60,
     retests=2,
     frame_stack=2,  # two screens show how a ball flies
     front={
@@ -59,7 +59,7 @@ task = make_task(
 config = evonet.Config.from_dict(
     {
         "run": {"generations": generations, "seed": 1},
-        "neat": {"pop_size": 8},
+        "neat": {"pop_size": 6},
         "genome": {
             "initial_connection": "full",
             "activation_default": "identity",

@@ -67,7 +67,7 @@ def test_the_module_is_the_command() -> None:
 
 def test_tasks_lists_all_that_are_registered(evonet: CommandLine) -> None:
     listed = [line.split()[0] for line in evonet("tasks").out.splitlines()]
-    assert listed == [*TASKS, "gym:NAME", "jax:PLACE:NAME", "module:Class"]
+    assert listed == [*TASKS, "gym:NAME", "minatar:NAME", "jax:PLACE:NAME", "module:Class"]
 
 
 def test_tasks_lists_the_options_of_one(evonet: CommandLine) -> None:
