@@ -6,22 +6,67 @@
 #include "native/gradient_call.h"
 #include "native/simd.h"
 #include "nodes/aggregations.h"
+#include "nodes/dispatch.h"
 
 EVONET_NAMESPACE_BEGIN
 
 template <class V, int R, class T>
 EVONET_FN void sum_links(const T* values, const int32_t* source, const T* weight, int64_t count,
-                         T* joined) {
+                         V* sum) {
   constexpr int kCount = sizeof(V) / sizeof(T), W = R * kCount;
-  V sum[R] = {};
+#pragma GCC unroll 16
+  for (int r = 0; r < R; ++r) sum[r] = V{};
   for (int64_t e = 0; e < count; ++e) {
     const V w = broadcast<V>(weight[e]);
     const T* const row = values + int64_t{source[e]} * W;
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r) sum[r] = agg_sum_next(sum[r], w, load<V>(row + r * kCount));
   }
+}
+
+// Nodes [begin, end) that sum, with their activation in the same loop: see fused_runs.h.
+template <class Activation, class V, int R, class T>
+__attribute__((noinline)) void sum_kept_nodes(const ScheduleView<T>& s, int64_t begin, int64_t end,
+                                              T* values, T* joined) {
+  constexpr int kCount = sizeof(V) / sizeof(T), W = R * kCount;
+  const int32_t *const slot = s.slot, *const source = s.source;
+  const T* const weight = s.weight;
+  int64_t edge = s.edge_start[begin];
+  for (int64_t k = begin; k < end; ++k, joined += W) {
+    const int64_t next = s.edge_start[k + 1];
+    T* const row = values + int64_t{slot[k]} * W;
+    const V bias = broadcast<V>(s.bias[k]), response = broadcast<V>(s.response[k]);
+    V sum[R];
+    sum_links<V, R>(values, source + edge, weight + edge, next - edge, sum);
 #pragma GCC unroll 16
-  for (int r = 0; r < R; ++r) store(joined + r * kCount, sum[r]);
+    for (int r = 0; r < R; ++r) {
+      store(joined + r * kCount, sum[r]);
+      store(row + r * kCount, Activation::apply(preactivation(bias, response, sum[r])));
+    }
+    edge = next;
+  }
+}
+
+template <class T>
+using SumKeptNodes = void (*)(const ScheduleView<T>& s, int64_t begin, int64_t end, T* values,
+                              T* joined);
+
+// The commonest activations, or null.
+template <class T, int R>
+SumKeptNodes<T> kept_nodes_with(int activation) {
+  using V = FullVector<T>;
+  switch (R <= 4 ? activation : NUM_ACTIVATIONS) {
+    case ACT_SIGMOID:
+      return &sum_kept_nodes<Activation_sigmoid, V, R, T>;
+    case ACT_TANH:
+      return &sum_kept_nodes<Activation_tanh, V, R, T>;
+    case ACT_RELU:
+      return &sum_kept_nodes<Activation_relu, V, R, T>;
+    case ACT_IDENTITY:
+      return &sum_kept_nodes<Activation_identity, V, R, T>;
+    default:
+      return nullptr;
+  }
 }
 
 // The links of one node over a row of any width.

@@ -50,15 +50,40 @@ class KeptPass {
   }
 
   bool compute(T* values, T* joined) {
-    int64_t begin = 0;
-    for (int64_t level = s_.level_start[genome_]; begin < count_; ++level) {
-      const int64_t end = s_.level_end[level];
-      for (int64_t k = begin; k < end; ++k) {
-        if (!join_node(first_ + k, values, joined + k * W)) return false;
+    int64_t level = s_.level_start[genome_];
+    for (int64_t k = 0; k < count_;) {
+      if (const SumKeptNodes<T> sum = fused(k)) {
+        const int64_t end = end_of_fused(k), node = first_ + k;
+        const int64_t links = s_.edge_start[first_ + end] - s_.edge_start[node];
+        if (interrupted_after(links + 8 * (end - k))) return false;
+        sum(s_, node, first_ + end, values, joined + k * W);
+        k = end;
+        continue;
       }
-      while (begin < end) begin = activate_run(begin, end, values);
+      while (s_.level_end[level] <= k) ++level;
+      int64_t end = k;
+      for (; end < s_.level_end[level] && fused(end) == nullptr; ++end) {
+        if (!join_node(first_ + end, values, joined + end * W)) return false;
+      }
+      while (k < end) k = activate_run(k, end, values);
     }
     return true;
+  }
+
+  // How a node's activation is computed with its sum, if it is.
+  SumKeptNodes<T> fused(int64_t k) const {
+    if (s_.aggregation[first_ + k] != AGG_SUM) return nullptr;
+    return kept_nodes_with<T, R>(s_.activation[first_ + k]);
+  }
+
+  int64_t end_of_fused(int64_t k) const {
+    const int64_t first = first_ + k, edge_limit = s_.edge_start[first] + kPatience / R;
+    int64_t next = first + 1;
+    while (next < first_ + count_ && s_.activation[next] == s_.activation[first] &&
+           s_.aggregation[next] == AGG_SUM && s_.edge_start[next + 1] < edge_limit) {
+      ++next;
+    }
+    return next - first_;
   }
 
   bool join_node(int64_t node, T* values, T* joined) {
@@ -66,7 +91,10 @@ class KeptPass {
     const int aggregation = s_.aggregation[node];
     if (interrupted_after(links + 8)) return false;
     if (aggregation == AGG_SUM) {
-      sum_links<V, R>(values, s_.source + edge, s_.weight + edge, links, joined);
+      V sum[R];
+      sum_links<V, R>(values, s_.source + edge, s_.weight + edge, links, sum);
+#pragma GCC unroll 16
+      for (int r = 0; r < R; ++r) store(joined + r * kCount, sum[r]);
     } else if (links == 0) {
       for (int i = 0; i < W; ++i) joined[i] = agg_empty<T>(aggregation);
     } else {

@@ -1,6 +1,6 @@
 """A schedule's links, transposed: who reads each slot, for adjoints that are gathered.
 
-The arrays are those of `kernels/native/gradient_call.h`, made by NumPy.
+What `kernels/native/link_readers.cpp` makes for the processor, by NumPy and in the order of slots.
 """
 
 from __future__ import annotations
