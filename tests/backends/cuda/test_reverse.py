@@ -100,6 +100,32 @@ def test_every_aggregation(name: str, imaginary_gpus: Lend) -> None:
         assert_same_bits(found[1][key], array)
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("mode", ["plain", "checked"])
+def test_custom_functions_are_differentiated(dtype: Any, mode: str, imaginary_gpus: Lend) -> None:
+    evonet.register_activation("reverse_swish", "x / (1 + exp(-x))")
+    evonet.register_aggregation("reverse_norm", "sqrt(sum(x * x)) + 0.1 * max(x)")
+    imaginary_gpus().mode = mode
+    population = Population.random(
+        *(5, 3, 2),
+        num_nodes=9,
+        num_connections=30,
+        activations=["reverse_swish", "tanh"],
+        aggregations=["reverse_norm", "sum"],
+        dtype=dtype,
+    )
+    rng = np.random.default_rng(4)
+    x, targets = rng.normal(size=(40, 3)), rng.uniform(size=(40, 2))
+    found, expected = (
+        evonet.compile(population, backend=backend).gradients(x, targets, inputs=True)
+        for backend in ("cuda", "cpu")
+    )
+    assert np.abs(expected[1]["weight"]).max() > 0
+    assert_same_bits(found[0], expected[0])
+    for key, array in expected[1].items():
+        assert_same_bits(found[1][key], array)
+
+
 @pytest.mark.parametrize("optimizer", [0, 1, 2])
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_learning_has_the_bits_of_the_cpu(optimizer: int, dtype: Any, imaginary_gpus: Lend) -> None:
