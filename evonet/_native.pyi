@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 from evonet.genes.population import Population
 from evonet.schedule.schedule import Schedule
 
+def processor_level() -> int: ...
 def simd_levels() -> list[str]: ...
 def available_threads() -> int: ...
 def compile_schedule(
@@ -549,5 +550,15 @@ def update32(
     decays: list[bool],
     simd: str,
 ) -> bool: ...
-
-update64 = update32
+def update64(
+    optimizer: int,
+    rule: NDArray[np.float64],
+    corrections: NDArray[np.float64],
+    num_samples: int,
+    genes: list[NDArray[Any]],
+    first: list[NDArray[Any]],
+    second: list[NDArray[Any]],
+    gradients: list[NDArray[Any]],
+    decays: list[bool],
+    simd: str,
+) -> bool: ...

@@ -60,9 +60,14 @@ def look_at_extension() -> Iterator[Finding]:
         return
     threads = native.available_threads()
     yield Finding("extension", "ok", f"built; {counted(threads, 'thread')} available")
-    levels = ", ".join(native.simd_levels())
+    levels = native.simd_levels()
     try:
-        yield Finding("SIMD", "ok", f"{CpuBackend().simd_level()} in use, of {levels}")
+        used = CpuBackend().simd_level()
+        if used == "baseline" and len(levels) == 1 and native.processor_level() > 1:
+            text = "baseline in use: the extension was compiled for another processor"
+            yield Finding("SIMD", "fault", text, REINSTALL)
+        else:
+            yield Finding("SIMD", "ok", f"{used} in use, of {', '.join(levels)}")
     except OptionError as error:
         yield Finding("SIMD", "fault", str(error), "unset EVONET_SIMD")
 

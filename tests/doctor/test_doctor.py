@@ -17,6 +17,7 @@ from evonet.doctor import Finding, Report, machine, self_test, verify
 from evonet.doctor.__main__ import main
 from evonet.doctor.comparisons import COMPARISONS, BitComparison, compare
 from evonet.doctor.speed import Load, Play
+from evonet.installation import require_native
 from tests.cupy_stand_in import Machine
 
 Lend = Callable[..., Machine]
@@ -126,6 +127,18 @@ def test_the_reference_alone_has_nothing_to_be_compared_with(
     monkeypatch.setattr("evonet.installation.load_native", lambda: None)
     (finding,) = self_test.look_at_results()
     assert finding.state == "absent"
+
+
+@pytest.mark.parametrize(("processor", "state"), [(1, "ok"), (3, "fault"), (4, "fault")])
+def test_an_extension_for_another_processor_is_a_fault(
+    processor: int, state: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    native = require_native()
+    monkeypatch.setattr(native, "simd_levels", lambda: ["baseline"])
+    monkeypatch.setattr(native, "processor_level", lambda: processor)
+    finding = find(machine.look_at_extension(), "SIMD")
+    assert (finding.state, bool(finding.fix)) == (state, state == "fault")
+    assert finding.found.startswith("baseline in use")
 
 
 def test_an_instruction_set_that_does_not_exist_is_a_fault(monkeypatch: pytest.MonkeyPatch) -> None:

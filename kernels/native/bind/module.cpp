@@ -17,6 +17,7 @@
 #include "native/bind/read_schedule.h"
 #include "native/compile_schedule.h"
 #include "native/isa/isa.h"
+#include "native/isa/processor_level.h"
 #include "native/lane_groups.h"
 #include "native/pack_units.h"
 #include "native/sample_blocks.h"
@@ -503,7 +504,10 @@ NB_MODULE(_native, m) {
         for (const Isa* isa : usable_isas()) names.emplace_back(isa->name);
         return names;
       },
-      "The instruction sets that this processor can run, slowest first.");
+      "The compiled instruction sets that this processor can run, slowest first.");
+  m.def(
+      "processor_level", [] { return processor_level(); },
+      "4 on x86 with AVX-512, 3 with AVX2 and FMA, otherwise 1, whatever was compiled.");
   m.def("available_threads", &available_threads, "The number of CPUs this process may run on.");
   bind_functions<float>(m, "32");
   bind_functions<double>(m, "64");
