@@ -43,6 +43,8 @@ class GenomeCompiler {
   }
 
  private:
+  static constexpr int32_t kSpare = GenomeLinks<T>::kSpareLinks;
+
   struct Ordered {
     uint64_t work;
     int32_t node;
@@ -113,7 +115,7 @@ class GenomeCompiler {
     bool finished = true;
     if (options_.reuse_slots && wiring_ == kLevels && options_.num_states == 0) {
       finished =
-          slots_.reuse(links_, static_cast<int32_t>(p_.num_outputs),
+          slots_.reuse(links_, walk_, static_cast<int32_t>(p_.num_outputs),
                        part.level_end.data.get() + part.levels - levels, levels, node, *interrupt_);
     } else {
       slots_.keep_all(static_cast<int32_t>(walk_.live().size()), links_.num_nodes(),
@@ -130,23 +132,32 @@ class GenomeCompiler {
     int32_t* const out_source = part.source.data.get();
     T* const out_weight = part.weight.data.get();
     const GenomeLink* const links = links_.data();
+    const int32_t* const slots = slots_.data();
+    const int64_t first_node = links_.first_node();
     int64_t edge = part.edges, at = part.nodes;
     Patience patience(*interrupt_);
     for (int32_t k = 0; k < count; ++k, ++at) {
       const int32_t node = order_[k].node;
-      const int64_t gene = links_.first_node() + node;
+      const int64_t gene = first_node + node;
+      const bool idle = is_idle(node), adds = idle || wiring_ == kSpikes;
       part.node_key.data[at] = p_.node_key[gene];
-      part.bias.data[at] = is_idle(node) ? T(0) : p_.bias[gene];
-      part.response.data[at] = is_idle(node) || wiring_ == kSpikes ? T(1) : p_.response[gene];
-      part.activation.data[at] = activation(node);
-      part.aggregation.data[at] = aggregation(node);
-      part.slot.data[at] = slots_[num_inputs + node];
+      part.bias.data[at] = idle ? T(0) : p_.bias[gene];
+      part.response.data[at] = adds ? T(1) : p_.response[gene];
+      part.activation.data[at] = adds ? uint8_t{ACT_IDENTITY} : p_.activation[gene];
+      part.aggregation.data[at] = adds ? uint8_t{AGG_SUM} : p_.aggregation[gene];
+      part.slot.data[at] = slots[num_inputs + node];
       if (part.gene.size > 0) part.gene.data[at] = gene;
+      // Some links at once: a loop that ends after few turns is one that the processor cannot
+      // foresee. The next node overwrites what is too much.
       const int32_t begin = links_.begin(node), end = links_.end(node);
-      for (int32_t e = begin; e < end; ++e, ++edge) {
-        out_source[edge] = slots_[links[e].source];
-        out_weight[edge] = weight[links[e].conn];
+      for (int32_t e = begin; e < end; e += kSpare) {
+        const int64_t to = edge + (e - begin);
+        for (int32_t i = 0; i < kSpare; ++i) {
+          out_source[to + i] = slots[links[e + i].source];
+          out_weight[to + i] = weight[links[e + i].conn];
+        }
       }
+      edge += end - begin;
       part.edge_end.data[at] = edge;
       if (patience.ends_after(end - begin + 1)) return false;
     }

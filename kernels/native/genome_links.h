@@ -29,8 +29,13 @@ class GenomeLinks {
     num_conns_ = static_cast<int32_t>(p_.conn_start[g + 1] - first_conn_);
     makes_sense_ = index_.build(p_.node_key + first_node_, num_nodes_);
     bool in_order = true;
-    return makes_sense_ && count(in_order, interrupt) && (in_order || order_by_rank(interrupt)) &&
-           write(in_order, interrupt);
+    return makes_sense_ && index_.with_finder([&](auto node_with) {
+      if (!count(node_with, in_order, interrupt)) return false;
+      if (in_order) return write(node_with, [](int32_t r) { return r; }, interrupt);
+      if (!order_by_rank(interrupt)) return false;
+      const int32_t* const by_rank = by_rank_.data.get();
+      return write(node_with, [by_rank](int32_t r) { return by_rank[r]; }, interrupt);
+    });
   }
 
   bool makes_sense() const { return makes_sense_; }
@@ -41,28 +46,35 @@ class GenomeLinks {
   // Links of a node, in the order in which it adds them up: positions [begin, end) in data().
   int32_t begin(int32_t node) const { return link_start_[node]; }
   int32_t end(int32_t node) const { return link_start_[node + 1]; }
+  // Behind the last one are some of input 0, to be read and ignored.
+  static constexpr int32_t kSpareLinks = 4;
   GenomeLink* data() { return links_.data.get(); }
   const GenomeLink* data() const { return links_.data.get(); }
+  const int32_t* targets() const { return target_.data.get(); }  // nodes, by connection
 
  private:
-  bool count(bool& in_order, Interrupt& interrupt) {
+  template <class Finder>
+  bool count(Finder node_with, bool& in_order, Interrupt& interrupt) {
     const int64_t* const target = p_.target + first_conn_;
     const bool* const enabled = p_.enabled + first_conn_;
     const int32_t* const rank = p_.rank + first_conn_;
     make_room(target_, num_conns_);
-    make_room(links_, num_conns_);
+    make_room(links_, num_conns_ + kSpareLinks);
     link_start_.assign(num_nodes_ + 1, 0);
     int32_t *const number_of_target = target_.data.get(), *const link_end = link_start_.data() + 1;
-    const KeyFinder node_with = index_.finder();
-    bool known = true;
+    bool known = true, ordered = true;
     const bool finished = in_pieces(interrupt, num_conns_, [&](int32_t begin, int32_t end) {
+      bool all_known = true, all_ordered = true;  // in registers
       for (int32_t i = begin; i < end; ++i) {
         const int32_t number = number_of_target[i] = node_with(target[i]);
-        known &= number >= 0;
+        all_known &= number >= 0;
         link_end[number] += enabled[i];
-        in_order &= rank[i] == i;
+        all_ordered &= rank[i] == i;
       }
+      known &= all_known;
+      ordered &= all_ordered;
     });
+    in_order = ordered;
     makes_sense_ = known;
     if (!finished || !known) return false;
     for (int32_t k = 0; k < num_nodes_; ++k) link_start_[k + 1] += link_start_[k];
@@ -85,27 +97,34 @@ class GenomeLinks {
     return finished && makes_sense_;
   }
 
-  bool write(bool in_order, Interrupt& interrupt) {
+  // Without a branch for what differs from link to link: a disabled one is written behind all.
+  template <class Finder, class Order>
+  bool write(Finder node_with, Order order, Interrupt& interrupt) {
     const int64_t* const source = p_.source + first_conn_;
     const bool* const enabled = p_.enabled + first_conn_;
-    const int32_t *const number_of_target = target_.data.get(), *const by_rank =
-                                                                    by_rank_.data.get();
+    const int32_t* const number_of_target = target_.data.get();
     const int64_t num_inputs = p_.num_inputs;
+    const int32_t num_links = link_start_[num_nodes_];
     GenomeLink* const links = links_.data.get();
     cursor_.assign(link_start_.begin(), link_start_.end());
     int32_t* const cursor = cursor_.data();
-    const KeyFinder node_with = index_.finder();
     bool known = true;
     const bool finished = in_pieces(interrupt, num_conns_, [&](int32_t begin, int32_t end) {
+      bool all_known = true;  // in a register
       for (int32_t r = begin; r < end; ++r) {
-        const int32_t i = in_order ? r : by_rank[r];
-        if (!enabled[i]) continue;
-        const int64_t key = source[i];
-        const int64_t number = key < 0 ? -1 - key : num_inputs + node_with(key);
-        known &= (key < 0) == (number < num_inputs);  // an unknown node would be the last input
-        links[cursor[number_of_target[i]]++] = {static_cast<int32_t>(number), i};
+        const int32_t i = order(r);
+        const bool reads = enabled[i];
+        const int64_t key = source[i], node = num_inputs + node_with(key);
+        const int64_t number = key < 0 ? -1 - key : node;
+        // An unknown node would be the last input.
+        all_known &= !reads | ((key < 0) == (number < num_inputs));
+        int32_t& next = cursor[number_of_target[i]];
+        links[reads ? next : num_links] = {static_cast<int32_t>(number), i};
+        next += reads;
       }
+      known &= all_known;
     });
+    std::fill(links + num_links, links + num_links + kSpareLinks, GenomeLink{0, 0});
     makes_sense_ = known;
     return finished && known;
   }

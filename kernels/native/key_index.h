@@ -9,24 +9,22 @@
 
 namespace evonet {
 
-// Finds the number of a key, or -1 if it is not there. To copy, so that loops keep it in registers.
-class KeyFinder {
- public:
-  // slots[key] for keys below `span`, and slots[span] = -1.
-  KeyFinder(const int32_t* slots, uint64_t span) : slots_(slots), span_(span), dense_(true) {}
-  explicit KeyFinder(const KeyTable& table) : table_(table), dense_(false) {}
+// Finders return the number of a key, or -1 if it is not there. To copy, so that loops keep them in
+// registers.
+struct DenseFinder {
+  const int32_t* slots;  // [span + 1] by key; the last one is -1
+  uint64_t span;
 
   int32_t operator()(int64_t key) const {
-    if (!dense_) return key < 0 ? -1 : table_.find(key);
     const auto at = static_cast<uint64_t>(key);  // large if it is negative
-    return slots_[at < span_ ? at : span_];      // without a branch: keys come in any order
+    return slots[at < span ? at : span];         // without a branch: keys come in any order
   }
+};
 
- private:
-  const int32_t* slots_ = nullptr;
-  uint64_t span_ = 0;
-  KeyTable table_{};
-  bool dense_;
+struct SparseFinder {
+  KeyTable table;
+
+  int32_t operator()(int64_t key) const { return key < 0 ? -1 : table.find(key); }
 };
 
 // A plain table while keys are dense, else a hash table.
@@ -40,7 +38,11 @@ class KeyIndex {
                                            : build_sparse(keys, count);
   }
 
-  const KeyFinder& finder() const { return finder_; }
+  // Calls visit(finder) with the one that fits, so that loops have no case for it.
+  template <class Visit>
+  bool with_finder(Visit visit) const {
+    return is_dense_ ? visit(dense_) : visit(sparse_);
+  }
 
  private:
   bool build_dense(const int64_t* keys, int32_t count, int64_t span) {
@@ -54,7 +56,8 @@ class KeyIndex {
       slots[at < static_cast<uint64_t>(span) ? at : span] = static_cast<int32_t>(i);
     }
     slots[span] = -1;
-    finder_ = KeyFinder(slots, static_cast<uint64_t>(span));
+    dense_ = {slots, static_cast<uint64_t>(span)};
+    is_dense_ = true;
     return ascends;
   }
 
@@ -66,7 +69,8 @@ class KeyIndex {
     const KeyTable table{reinterpret_cast<const long long*>(keys), slots_.data(),
                          table_bits(count)};
     table.build(count);
-    finder_ = KeyFinder(table);
+    sparse_ = {table};
+    is_dense_ = false;
     return true;
   }
 
@@ -75,7 +79,9 @@ class KeyIndex {
   }
 
   std::vector<int32_t> slots_;
-  KeyFinder finder_{nullptr, 0};
+  DenseFinder dense_{nullptr, 0};
+  SparseFinder sparse_{};
+  bool is_dense_ = true;
 };
 
 }  // namespace evonet

@@ -81,6 +81,7 @@ class LevelWalk {
   bool acyclic() const { return acyclic_; }
   const std::vector<int32_t>& live() const { return live_; }  // nodes that can be evaluated
   int32_t level(int32_t node) const { return level_[num_inputs_ + node]; }  // of a live one
+  const int32_t* levels() const { return level_.data(); }  // by number; negative unless live
   bool is_cyclic(int32_t node) const { return level_[num_inputs_ + node] == kCyclic; }
 
  private:

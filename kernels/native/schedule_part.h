@@ -18,6 +18,8 @@ struct SchedulePart {
   Buffer<int32_t> slot, source, level_end;
   int64_t genomes = 0, nodes = 0, edges = 0, levels = 0;  // filled so far
 
+  static constexpr int64_t kSpareEdges = 4;  // to be written and ignored
+
   SchedulePart() = default;
   SchedulePart(int64_t genomes, int64_t nodes, int64_t edges, bool genes)
       : num_nodes(genomes),
@@ -28,11 +30,11 @@ struct SchedulePart {
         gene(genes ? nodes : 0),
         bias(nodes),
         response(nodes),
-        weight(edges),
+        weight(edges + kSpareEdges),
         activation(nodes),
         aggregation(nodes),
         slot(nodes),
-        source(edges),
+        source(edges + kSpareEdges),
         level_end(nodes) {}
 };
 

@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "native/genome_links.h"
+#include "native/level_walk.h"
 
 namespace evonet {
 
@@ -18,6 +18,7 @@ class SlotLifetimes {
   }
 
   int32_t operator[](int32_t number) const { return slot_[number]; }
+  const int32_t* data() const { return slot_.data(); }
   int32_t num_slots() const { return num_slots_; }
 
   // Every node keeps its slot to the end, and what it remembers lies behind all of them: what
@@ -37,35 +38,33 @@ class SlotLifetimes {
   // slots of wide levels lie side by side. level_end holds the k one past each level. False if it
   // was interrupted.
   template <class T, class NodeAt>
-  bool reuse(const GenomeLinks<T>& links, int32_t num_outputs, const int32_t* level_end,
-             int32_t num_levels, NodeAt node, Interrupt& interrupt) {
-    if (!find_last_readers(links, num_outputs, level_end, num_levels, node, interrupt)) {
-      return false;
-    }
-    ending_.assign(num_levels + 1, kNone);
+  bool reuse(const GenomeLinks<T>& links, const LevelWalk& walk, int32_t num_outputs,
+             const int32_t* level_end, int32_t num_levels, NodeAt node, Interrupt& interrupt) {
     const int32_t count = num_levels == 0 ? 0 : level_end[num_levels - 1];
+    // The walk counts a level of nodes without links, which a schedule may not have.
+    const int32_t skipped = count == 0 ? 0 : walk.level(node(0));
+    const int32_t last = skipped + num_levels;  // behind all levels
+    if (!find_last_readers(links, walk, interrupt)) return false;
+    int32_t* const last_reader = last_reader_.data();
+    for (int32_t o = 0; o < num_outputs; ++o) last_reader[num_inputs_ + o] = last;
+    ending_.assign(last + 1, kNone);
     following_.resize(count);
     for (int32_t k = 0; k < count; ++k) {
-      int32_t& first = ending_[last_reader_[num_inputs_ + node(k)]];
+      int32_t& first = ending_[last_reader[num_inputs_ + node(k)]];
       following_[k] = first;
       first = k;
     }
     slot_.resize(num_inputs_ + links.num_nodes());
-    free_.clear();
+    free_.resize(count);
+    int32_t *const slot = slot_.data() + num_inputs_, *top = free_.data();
     num_slots_ = num_inputs_;
     for (int32_t l = 0, k = 0; l < num_levels; ++l) {
       // From the last node to the first, so that the first one is on top.
-      for (int32_t i = l == 0 ? kNone : ending_[l - 1]; i != kNone; i = following_[i]) {
-        free_.push_back(slot_[num_inputs_ + node(i)]);
+      for (int32_t i = l == 0 ? kNone : ending_[skipped + l - 1]; i != kNone; i = following_[i]) {
+        *top++ = slot[node(i)];
       }
       for (; k < level_end[l]; ++k) {
-        int32_t& slot = slot_[num_inputs_ + node(k)];
-        if (free_.empty()) {
-          slot = num_slots_++;
-        } else {
-          slot = free_.back();
-          free_.pop_back();
-        }
+        slot[node(k)] = top == free_.data() ? num_slots_++ : *--top;
       }
     }
     return true;
@@ -74,24 +73,22 @@ class SlotLifetimes {
  private:
   static constexpr int32_t kNone = -1;
 
-  // The last level that reads each node, its own if none does.
-  template <class T, class NodeAt>
-  bool find_last_readers(const GenomeLinks<T>& links, int32_t num_outputs, const int32_t* level_end,
-                         int32_t num_levels, NodeAt node, Interrupt& interrupt) {
-    last_reader_.resize(num_inputs_ + links.num_nodes());
+  // The last level of the walk that reads each node, its own if none does. One loop over all links,
+  // whatever node they belong to: nodes that nobody needs have no level, and read nothing.
+  template <class T>
+  bool find_last_readers(const GenomeLinks<T>& links, const LevelWalk& walk, Interrupt& interrupt) {
+    const int32_t *const level = walk.levels() + num_inputs_, num_nodes = links.num_nodes();
+    last_reader_.resize(num_inputs_ + num_nodes);
     int32_t* const last_reader = last_reader_.data();
+    std::copy(walk.levels(), level + num_nodes, last_reader);
     const GenomeLink* const link = links.data();
-    Patience patience(interrupt);
-    for (int32_t l = 0, k = 0; l < num_levels; ++l) {
-      for (; k < level_end[l]; ++k) {
-        const int32_t begin = links.begin(node(k)), end = links.end(node(k));
-        last_reader[num_inputs_ + node(k)] = l;
-        for (int32_t e = begin; e < end; ++e) last_reader[link[e].source] = l;  // levels ascend
-        if (patience.ends_after(end - begin + 1)) return false;
+    const int32_t* const target = links.targets();
+    return in_pieces(interrupt, links.end(num_nodes - 1), [&](int32_t begin, int32_t end) {
+      for (int32_t e = begin; e < end; ++e) {
+        int32_t& last = last_reader[link[e].source];
+        last = std::max(last, level[target[link[e].conn]]);
       }
-    }
-    for (int32_t o = 0; o < num_outputs; ++o) last_reader[num_inputs_ + o] = num_levels;
-    return true;
+    });
   }
 
   const int32_t num_inputs_;
