@@ -171,8 +171,9 @@ class Network:
                 f"found {list(found.shape)}."
             )
         answers = as_type(found, self._dtype)
-        pairs = self._bound.loss(samples, answers, LOSS_IDS[loss]).astype(np.float64)
-        return pairs[:, 0] + pairs[:, 1]
+        pairs = self._bound.loss(samples, answers, LOSS_IDS[loss])
+        losses: Losses = np.add(pairs[:, 0], pairs[:, 1], dtype=np.float64)
+        return losses
 
     def gradients(
         self, x: Any, targets: Any, loss: str = "squared", *, inputs: bool = False

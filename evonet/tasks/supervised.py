@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
 import numpy as np
 import numpy.typing as npt
 
+from evonet.backends.arrays import as_type
 from evonet.config.rules import Maybe, Real, Whole
 from evonet.errors import OptionError, ShapeError, check_option
 from evonet.evaluation import Evaluation, Round
@@ -71,8 +72,9 @@ class Supervised(Task):
             OptionError: There is no such loss.
         """
         check_option("loss", loss, get_args(Loss))
-        self.x = np.asarray(x, np.float64)
-        self.y = np.asarray(y, np.float64)
+        self.x = _fixed(np.asarray(x, np.float64))
+        self.y = _fixed(np.asarray(y, np.float64))
+        self._typed: dict[np.dtype[Any], tuple[npt.NDArray[Any], ...]] = {}
         if self.x.ndim != 2 or self.y.ndim != 2 or len(self.x) != len(self.y):
             raise ShapeError(
                 "examples need x of shape [B, I] and y of shape [B, O], "
@@ -97,12 +99,30 @@ class Supervised(Task):
 
     def evaluate(self, network: Network, seed: int) -> npt.NDArray[Any]:
         """Scores every genome; the seed decides which examples a batch has."""
-        x, y = self.x, self.y
+        x, y = self._typed_examples(network.dtype)
         if self.batch:
             chosen = self._choose(seed)
             x, y = x[chosen], y[chosen]
         loss = network.loss(x, y, self.loss)
         return self.best - (loss / len(x) if self.mean else loss)
+
+    def _typed_examples(self, dtype: np.dtype[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+        """Returns x and y in the networks' type: the same arrays in every generation.
+
+        They cannot change, so a GPU that has them once keeps them. Whoever sets `x` or `y` to
+        arrays that may change gets these.
+        """
+        if self.x.flags.writeable or self.y.flags.writeable:
+            return self.x, self.y
+        known = self._typed.get(dtype)
+        if known is None or known[0] is not self.x or known[1] is not self.y:
+            known = (self.x, self.y, *(_fixed(as_type(part, dtype)) for part in (self.x, self.y)))
+            self._typed[dtype] = known
+        return known[2], known[3]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leaves out what can be made again."""
+        return {**self.__dict__, "_typed": {}}
 
     def _choose(self, seed: int) -> npt.NDArray[np.int64]:
         words = philox(seed, 0, np.arange(len(self.x)), Purpose.SPLIT, 1)
@@ -177,6 +197,15 @@ class Supervised(Task):
     def __repr__(self) -> str:
         sizes = ", ".join(f"{len(part.x)} {name}" for name, part in self.parts().items())
         return f"Supervised({self.num_inputs} inputs, {self.num_outputs} outputs, {sizes})"
+
+
+def _fixed(numbers: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Returns a copy that nobody can change, or the numbers if that is true of them."""
+    if numbers.flags.owndata and numbers.flags.c_contiguous and not numbers.flags.writeable:
+        return numbers
+    copied = numbers.copy(order="C")
+    copied.setflags(write=False)
+    return copied
 
 
 def xor() -> Supervised:

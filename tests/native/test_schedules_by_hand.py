@@ -178,7 +178,7 @@ def test_a_schedule_of_another_type_is_refused_by_native_entry_points() -> None:
     with pytest.raises(ShapeError, match=r"schedule\.bias must be .* float32 .* found float64"):
         native.Forward32(made(dtype=np.float64), 1, "baseline")
     with pytest.raises(ShapeError, match="end is 9"):
-        native.pack_units32(made(), 0, 9, 1)
+        native.SchedulePacker32(made(), 0, 9, 1)
 
 
 def test_a_population_that_nobody_validated_is_refused_by_compile() -> None:

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from evonet.backends.cuda.census import Census, take_census
 from evonet.backends.cuda.compiler import custom_functions
 from evonet.backends.cuda.limits import DeviceLimits
 
@@ -76,17 +77,18 @@ class Workload:
 
     @classmethod
     def of(
-        cls, schedule: Schedule, begin: int, end: int, num_samples: int, shared_x: bool
+        cls,
+        schedule: Schedule,
+        begin: int,
+        end: int,
+        num_samples: int,
+        shared_x: bool,
+        census: Census | None = None,
     ) -> Workload:
-        """Measures the genomes [begin, end) of a schedule."""
+        """Measures the genomes [begin, end) of a schedule, unless a census has counted them."""
         s = schedule
+        counted = take_census(s, begin, end) if census is None else census
         first, last = int(s.node_start[begin]), int(s.node_start[end])
-        levels = slice(int(s.level_start[begin]), int(s.level_start[end]))
-        level_end = s.level_end[levels].astype(np.int64)
-        width = np.diff(level_end, prepend=0)
-        starts = s.level_start[begin:end] - levels.start
-        starts = starts[np.diff(s.level_start[begin : end + 1]) > 0]
-        width[starts] = level_end[starts]
         return cls(
             num_genomes=end - begin,
             num_inputs=s.num_inputs,
@@ -96,9 +98,9 @@ class Workload:
             dtype=s.dtype,
             num_nodes=last - first,
             num_edges=int(s.edge_start[last] - s.edge_start[first]),
-            num_levels=levels.stop - levels.start,
-            max_slots=int(s.num_slots[begin:end].max(initial=s.num_inputs)),
-            max_level_width=int(width.max(initial=0)),
+            num_levels=int(s.level_start[end] - s.level_start[begin]),
+            max_slots=max(counted.max_slots, s.num_inputs),
+            max_level_width=counted.max_level_width,
             has_memory=s.dynamics.has_memory,
             functions=custom_functions(s),
             num_steps=s.dynamics.steps,

@@ -14,6 +14,7 @@ import dataclasses
 import importlib
 import math
 import threading
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -22,11 +23,13 @@ import numpy.typing as npt
 
 from evonet.backends.cuda.limits import DeviceLimits
 from evonet.backends.cuda.nvrtc import Defines
-from evonet.backends.cuda.staging import Staging
+from evonet.backends.cuda.resident import Resident
+from evonet.backends.cuda.staging import Packer, Staging
 from evonet.errors import DeviceError, DeviceMemoryError
 
 if TYPE_CHECKING:
-    from evonet.backends.cuda.launch import Launch
+    from evonet.backends.cuda.launch import Launch, LaunchPlan
+    from evonet.backends.cuda.layout import Arrays
 
 DeviceArray: TypeAlias = Any
 """A cupy.ndarray; CuPy has no types to name."""
@@ -104,6 +107,46 @@ class _Kernel:
     most_shared_mem: int  # bytes of dynamic shared memory that a launch may ask for
 
 
+class _Guard:
+    """Makes a GPU the current one for a while; a class, because every call enters several."""
+
+    __slots__ = ("_before", "_device", "_doing", "_nbytes", "_runtime")
+
+    def __init__(self, device: Device, doing: str, nbytes: int) -> None:
+        self._device = device
+        self._doing = doing
+        self._nbytes = nbytes
+
+    def __enter__(self) -> None:
+        self._runtime = runtime = self._device.runtime
+        try:
+            self._before = runtime.getDevice()
+            if self._before != self._device.index:
+                runtime.setDevice(self._device.index)
+        except Exception as error:
+            self._raise(error)
+            raise
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if self._before != self._device.index:
+            # It fails if another process has that GPU for itself; then nobody here can use it.
+            with contextlib.suppress(self._runtime.CUDARuntimeError):
+                self._runtime.setDevice(self._before)
+        if error is not None:
+            self._raise(error)
+
+    def _raise(self, error: BaseException) -> None:
+        """Raises evonet's error instead of CuPy's."""
+        doing = self._doing.replace("{}", f"{self._nbytes:,}")
+        found = self._device.translate(error, doing)
+        if found is None:
+            return
+        try:
+            raise found from error
+        finally:
+            del found, error  # a cycle of an error and its frame would keep arrays alive
+
+
 class Device:
     """One GPU; `index` is CUDA's number of it.
 
@@ -114,9 +157,11 @@ class Device:
     def __init__(self, index: int, find_cubin: Callable[[str, Defines, str], bytes]) -> None:
         """Looks up what a GPU can do; `find_cubin` is `compiler.cubin`."""
         self._cp = _import_cupy()
+        self.runtime = self._cp.cuda.runtime
         self._find_cubin = find_cubin
         self._kernels: dict[tuple[object, ...], _Kernel] = {}
         self._staging = Staging(self)
+        self._lasting: dict[int, Resident] = {}  # of host arrays that cannot change, by id
         self._second: Any = None  # a stream, once it is needed
         self.index = index
         self.name = f"GPU {index}"
@@ -150,20 +195,24 @@ class Device:
             with contextlib.suppress(runtime.CUDARuntimeError):
                 runtime.setDevice(before)
 
-    @contextlib.contextmanager
-    def _errors(self, doing: str) -> Iterator[None]:
-        """Makes this the current GPU, and turns CUDA's errors into evonet's."""
-        cp = self._cp
-        try:
-            with self._current(self.index):
-                yield
-        except cp.cuda.memory.OutOfMemoryError as error:
-            raise DeviceMemoryError(self._fault(doing, error)) from error
-        except (cp.cuda.runtime.CUDARuntimeError, cp.cuda.driver.CUDADriverError) as error:
-            kind = DeviceMemoryError if error.status == _OUT_OF_MEMORY else DeviceError
-            raise kind(self._fault(doing, error)) from error
+    def _errors(self, doing: str, nbytes: int = 0) -> _Guard:
+        """Makes this the current GPU, and turns CUDA's errors into evonet's.
 
-    def _fault(self, doing: str, error: Exception) -> str:
+        `doing` completes a message; `{}` in it stands for `nbytes`.
+        """
+        return _Guard(self, doing, nbytes)
+
+    def translate(self, error: BaseException, doing: str) -> DeviceError | None:
+        """Evonet's error for one of CuPy's; None for all others."""
+        cp = self._cp
+        if isinstance(error, cp.cuda.memory.OutOfMemoryError):
+            return DeviceMemoryError(self._fault(doing, error))
+        if isinstance(error, (cp.cuda.runtime.CUDARuntimeError, cp.cuda.driver.CUDADriverError)):
+            kind = DeviceMemoryError if error.status == _OUT_OF_MEMORY else DeviceError
+            return kind(self._fault(doing, error))
+        return None
+
+    def _fault(self, doing: str, error: BaseException) -> str:
         return (
             f"GPU {self.index} ({self.name}) failed while {doing}: {error} "
             "`python -m evonet.doctor --verify-gpu` tests this GPU."
@@ -174,7 +223,7 @@ class Device:
     def empty(self, shape: Sequence[int], dtype: npt.DTypeLike) -> DeviceArray:
         """Allocates an array of undefined content."""
         nbytes = math.prod(shape) * np.dtype(dtype).itemsize
-        with self._errors(f"allocating {nbytes:,} bytes"):
+        with self._errors("allocating {} bytes", nbytes):
             return self._cp.empty(tuple(shape), dtype)
 
     def holds(self, array: npt.NDArray[Any] | DeviceArray) -> bool:
@@ -186,18 +235,42 @@ class Device:
 
         The copy is queued on the current stream: others must wait for a `Moment` after it.
         """
-        with self._errors(f"copying {array.nbytes:,} bytes from the host"):
+        with self._errors("copying {} bytes from the host", array.nbytes):
             target = self._cp.empty(array.shape, array.dtype)
             if array.nbytes:
                 self._staging.send(array, target)
             return target
+
+    def upload_packed(
+        self, packer: Packer, num_genomes: int, shapes: Arrays
+    ) -> dict[str, DeviceArray]:
+        """Packs genomes on their way here; returns arrays of these shapes and types by name."""
+        targets = {name: self.empty(shape, dtype) for name, (shape, dtype) in shapes.items()}
+        self._staging.send_packed(packer, num_genomes, targets)
+        return targets
+
+    def lasting(self, array: npt.NDArray[Any]) -> Resident | None:
+        """A host array that cannot change, copied here once; None for one that may change.
+
+        The copy lives as long as the host array, unless memory runs short.
+        """
+        if array.flags.writeable or not array.flags.owndata:
+            return None
+        key = id(array)
+        found = self._lasting.get(key)
+        if found is None:
+            found = Resident(self, {"": self.upload(array)})
+            self._lasting[key] = found
+            weakref.finalize(array, self._lasting.pop, key, None)
+        found.wait()
+        return found
 
     def copy_from_host(self, numbers: npt.NDArray[Any], target: DeviceArray, offset: int) -> None:
         """Queues a copy of host memory to a place in an array, `offset` bytes from its start.
 
         The GPU may read page-locked memory at any time until then.
         """
-        with self._errors(f"copying {numbers.nbytes:,} bytes from the host"):
+        with self._errors("copying {} bytes from the host", numbers.nbytes):
             stream = self._cp.cuda.get_current_stream()
             runtime = self._cp.cuda.runtime
             runtime.memcpyAsync(
@@ -210,14 +283,14 @@ class Device:
 
     def pin(self, nbytes: int) -> PinnedBuffer:
         """Allocates page-locked memory of the host, of undefined content."""
-        with self._errors(f"allocating {nbytes:,} bytes of page-locked host memory"):
+        with self._errors("allocating {} bytes of page-locked host memory", nbytes):
             memory = self._cp.cuda.PinnedMemory(nbytes)
         buffer = memoryview((ctypes.c_uint8 * nbytes).from_address(memory.ptr))
         return PinnedBuffer(np.frombuffer(buffer, np.uint8), memory)
 
     def download(self, array: DeviceArray, out: npt.NDArray[Any]) -> None:
         """Copies an array to a C-contiguous host array, after all work before it."""
-        with self._errors(f"copying {out.nbytes:,} bytes to the host"):
+        with self._errors("copying {} bytes to the host", out.nbytes):
             array.get(out=out)
 
     def copy(self, source: DeviceArray, target: DeviceArray) -> None:
@@ -226,7 +299,7 @@ class Device:
         The current streams of both GPUs wait for each other.
         """
         cuda = self._cp.cuda
-        with self._errors(f"copying {source.nbytes:,} bytes between GPUs"):
+        with self._errors("copying {} bytes between GPUs", source.nbytes):
             others = {device_index(source), device_index(target)} - {self.index}
             stream = cuda.get_current_stream()
             for index in others:
@@ -287,6 +360,19 @@ class Device:
         with self._errors(f"launching {kernel}{list(grid)}{list(block)}"):
             function = self._prepare(kernel, defines, shared_mem)
             function(grid, block, arguments, shared_mem=shared_mem)
+
+    def prepare(self, plan: LaunchPlan) -> Callable[[tuple[Any, ...]], None]:
+        """Loads a plan's kernel, for repeated launches that differ only in their arguments."""
+        doing = f"launching {plan.kernel}{list(plan.grid)}{list(plan.block)}"
+        with self._errors(doing):
+            function = self._prepare(plan.kernel, plan.defines, plan.shared_mem)
+        grid, block, shared_mem = plan.grid, plan.block, plan.shared_mem
+
+        def launch(arguments: tuple[Any, ...]) -> None:
+            with _Guard(self, doing, 0):
+                function(grid, block, arguments, shared_mem=shared_mem)
+
+        return launch
 
     def _prepare(self, kernel: str, defines: Defines, shared_mem: int) -> Any:
         """Finds a kernel that may have so much shared memory."""
@@ -400,5 +486,6 @@ class Device:
     def release_memory(self) -> None:
         """Returns unused memory of CuPy's pool to the GPU, and page-locked memory to the host."""
         self._staging.release()
+        self._lasting.clear()
         with self._errors("releasing memory"):
             self._cp.get_default_memory_pool().free_all_blocks()

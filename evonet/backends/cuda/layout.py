@@ -15,8 +15,14 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from evonet.backends.cuda.census import (
+    Census,
+    header_units,
+    links_per_unit,
+    node_units,
+    take_census,
+)
 from evonet.errors import BackendError, ShapeError
-from evonet.installation import load_native
 
 if TYPE_CHECKING:
     from evonet.backends.cuda.device import Device, DeviceArray
@@ -42,67 +48,86 @@ C_TYPES: Final = {  # by kind and size of a dtype
 }
 
 
+Arrays = dict[str, tuple[tuple[int, ...], "np.dtype[Any]"]]
+
+
+def packed_arrays(schedule: Schedule, begin: int, end: int, num_units: int) -> Arrays:
+    """Shape and type of every array of the packed genomes [begin, end), by name.
+
+    unit_start, node_start, level_start  the first of each genome, counted from the first of all
+    level_end    as in the schedule
+    node_unit    each node's header, counted from the genome's first unit
+    units        uint32, four to a unit
+    output_slot, and with memory slot, num_slots and cell, as in the schedule
+    """
+    s, genomes = schedule, end - begin
+    nodes = int(s.node_start[end] - s.node_start[begin])
+    levels = int(s.level_start[end] - s.level_start[begin])
+    whole, short = np.dtype(np.int64), np.dtype(np.int32)
+    arrays: Arrays = {
+        "unit_start": ((genomes + 1,), whole),
+        "node_start": ((genomes + 1,), whole),
+        "level_start": ((genomes + 1,), whole),
+        "level_end": ((levels,), short),
+        "node_unit": ((nodes,), short),
+        "units": ((num_units, 4), np.dtype(np.uint32)),
+        "output_slot": ((genomes, s.num_outputs), short),
+    }
+    if s.dynamics.has_memory:
+        arrays["slot"] = (nodes,), short
+        arrays["num_slots"] = (genomes,), whole
+        arrays["cell"] = (nodes, s.dynamics.num_parameters), s.dtype
+    return arrays
+
+
 def pack_schedule(
     schedule: Schedule, begin: int, end: int, native: bool | None = None
 ) -> dict[str, npt.NDArray[Any]]:
-    """Packs the genomes [begin, end) for the device, with offsets counted from the first.
+    """Packs the genomes [begin, end) on the host: `packed_arrays` by name, all C-contiguous.
 
     `native` is False for the readable packer; None takes the compiled one where it exists. Both
-    give equal arrays, all C-contiguous:
-
-      unit_start, node_start, level_start  [end - begin + 1] int64, the first of each genome
-      level_end    [L] int32
-      node_unit    [N] int32, each node's header, counted from the genome's first unit
-      units        uint32, four to a unit
-      output_slot  [end - begin, O] int32
-      slot [N] int32, num_slots [end - begin] int64, cell [N, c]: only with memory
+    give equal arrays.
 
     Raises:
         BackendError: The genomes are too large for the kernels.
     """
     s = schedule
-    _check_limits(s, begin, end)
-    extension = None if native is False else load_native()
-    if extension is None:
-        packed = _pack_units(s, begin, end)
-    else:
-        pack = extension.pack_units32 if s.dtype == np.float32 else extension.pack_units64
-        packed = pack(s, begin, end, 0)
-    if s.dynamics.has_memory:
-        nodes = slice(int(s.node_start[begin]), int(s.node_start[end]))
-        packed |= {
-            "slot": s.slot[nodes],
-            "num_slots": s.num_slots[begin:end],
-            "cell": s.cell[nodes],
-        }
+    census = take_census(s, begin, end, native)
+    check_limits(s, begin, end, census)
+    if census.packer is None:
+        return _pack_readably(s, begin, end)
+    piece = np.empty(census.packer.nbytes(0, end - begin), np.uint8)
+    packed = {}
+    arrays = packed_arrays(s, begin, end, census.num_units)
+    for name, at, size, _ in census.packer.write(0, end - begin, piece):
+        shape, dtype = arrays[name]
+        packed[name] = piece[at : at + size].view(dtype).reshape(shape)
+    return packed
+
+
+def _pack_readably(s: Schedule, begin: int, end: int) -> dict[str, npt.NDArray[Any]]:
+    nodes = slice(int(s.node_start[begin]), int(s.node_start[end]))
     levels = slice(int(s.level_start[begin]), int(s.level_start[end]))
-    return {
-        **packed,
-        "node_start": s.node_start[begin : end + 1] - s.node_start[begin],
+    packed = {
+        **_pack_units(s, begin, end),
+        "node_start": s.node_start[begin : end + 1] - nodes.start,
         "level_start": s.level_start[begin : end + 1] - levels.start,
         "level_end": s.level_end[levels],
         "output_slot": s.output_slot[begin:end],
     }
-
-
-def packed_nbytes(schedule: Schedule, begin: int, end: int) -> int:
-    """Memory that `pack_schedule` would fill, without packing anything."""
-    s = schedule
-    num_genomes = end - begin
-    first, last = int(s.node_start[begin]), int(s.node_start[end])
-    num_levels = int(s.level_start[end] - s.level_start[begin])
-    memory = 0
     if s.dynamics.has_memory:
-        per_node = 4 + s.dtype.itemsize * s.dynamics.num_parameters
-        memory = 8 * num_genomes + per_node * (last - first)
-    return (
-        3 * 8 * (num_genomes + 1)
-        + 4 * num_levels
-        + 4 * (last - first)
-        + UNIT * _count_units(s, begin, end)
-        + 4 * num_genomes * s.num_outputs
-        + memory
-    )
+        packed["slot"] = s.slot[nodes]
+        packed["num_slots"] = s.num_slots[begin:end]
+        packed["cell"] = s.cell[nodes]
+    return packed
+
+
+def packed_nbytes(schedule: Schedule, begin: int, end: int, num_units: int | None = None) -> int:
+    """Memory that packed genomes fill; their units are counted if they are not known."""
+    if num_units is None:
+        num_units = take_census(schedule, begin, end).num_units
+    arrays = packed_arrays(schedule, begin, end, num_units).values()
+    return sum(math.prod(shape) * dtype.itemsize for shape, dtype in arrays)
 
 
 def unit_offsets(
@@ -112,37 +137,19 @@ def unit_offsets(
     s = schedule
     nodes = slice(int(s.node_start[begin]), int(s.node_start[end]) + 1)
     starts = np.zeros(nodes.stop - nodes.start, np.int64)
-    np.cumsum(_node_units(np.diff(s.edge_start[nodes]), s.dtype), out=starts[1:])
+    np.cumsum(node_units(np.diff(s.edge_start[nodes]), s.dtype), out=starts[1:])
     node_start = s.node_start[begin : end + 1] - nodes.start
     unit_start = starts[node_start]
     return unit_start, starts[:-1] - np.repeat(unit_start[:-1], np.diff(node_start))
 
 
-def _count_units(s: Schedule, begin: int, end: int) -> int:
-    nodes = slice(int(s.node_start[begin]), int(s.node_start[end]) + 1)
-    return int(_node_units(np.diff(s.edge_start[nodes]), s.dtype).sum())
-
-
-def _header_units(dtype: np.dtype[Any]) -> int:
-    return 1 if dtype == np.float32 else 2
-
-
-def _links_per_unit(dtype: np.dtype[Any]) -> int:
-    return 2 if dtype == np.float32 else 1
-
-
-def _node_units(counts: npt.NDArray[np.int64], dtype: np.dtype[Any]) -> npt.NDArray[np.int64]:
-    per_unit = _links_per_unit(dtype)
-    return _header_units(dtype) + (counts + (per_unit - 1)) // per_unit
-
-
 def _pack_units(s: Schedule, begin: int, end: int) -> dict[str, npt.NDArray[Any]]:
-    """A readable version of kernels/native/pack_units.cpp."""
+    """A readable version of kernels/native/schedule_packer.cpp."""
     nodes = slice(int(s.node_start[begin]), int(s.node_start[end]))
     counts = np.diff(s.edge_start[nodes.start : nodes.stop + 1])
     node_start = s.node_start[begin : end + 1] - nodes.start
     starts = np.zeros(len(counts) + 1, np.int64)
-    np.cumsum(_node_units(counts, s.dtype), out=starts[1:])
+    np.cumsum(node_units(counts, s.dtype), out=starts[1:])
     units = np.zeros((int(starts[-1]), 4), np.uint32)
     words, reals = units.reshape(-1), units.reshape(-1).view(s.dtype)
 
@@ -157,8 +164,8 @@ def _pack_units(s: Schedule, begin: int, end: int) -> dict[str, npt.NDArray[Any]
     words[place + 1] = s.slot[nodes].astype(np.uint32) << 9 | is_last << 8 | s.activation[nodes]
 
     first, last = int(s.edge_start[nodes.start]), int(s.edge_start[nodes.stop])
-    per_unit = _links_per_unit(s.dtype)
-    first_link = (header + _header_units(s.dtype)) * per_unit
+    per_unit = links_per_unit(s.dtype)
+    first_link = (header + header_units(s.dtype)) * per_unit
     shift = first_link - (s.edge_start[nodes] - first)
     place = np.arange(last - first) + np.repeat(shift, counts)
     words[place * (4 // per_unit)] = np.repeat(s.slot[nodes], counts) - s.source[first:last]
@@ -169,23 +176,25 @@ def _pack_units(s: Schedule, begin: int, end: int) -> dict[str, npt.NDArray[Any]
     return {"unit_start": unit_start, "node_unit": node_unit.astype(np.int32), "units": units}
 
 
-def _check_limits(s: Schedule, begin: int, end: int) -> None:
-    slots = s.num_slots[begin:end]
-    if s.num_outputs > MOST_SLOTS:
+def check_limits(schedule: Schedule, begin: int, end: int, census: Census) -> None:
+    """Checks that the kernels can run the genomes [begin, end).
+
+    Raises:
+        BackendError: They are too large.
+    """
+    if schedule.num_outputs > MOST_SLOTS:
         raise BackendError(
-            f"the genomes have {s.num_outputs} outputs; the cuda backend takes at most "
+            f"the genomes have {schedule.num_outputs} outputs; the cuda backend takes at most "
             f'{MOST_SLOTS}. Use backend="cpu".'
         )
-    if slots.max(initial=0) > MOST_SLOTS:
-        genome = int(slots.argmax())
+    if census.max_slots > MOST_SLOTS:
         raise BackendError(
-            f"genome {begin + genome} has {slots[genome]} inputs, live nodes and states; the cuda "
-            f'backend takes at most {MOST_SLOTS}. Use backend="cpu".'
+            f"genome {begin + census.largest_genome} has {census.max_slots} inputs, live nodes and "
+            f'states; the cuda backend takes at most {MOST_SLOTS}. Use backend="cpu".'
         )
-    num_units = _count_units(s, begin, end)
-    if num_units > MOST_UNITS:
+    if census.num_units > MOST_UNITS:
         raise BackendError(
-            f"genomes {begin} to {end - 1} fill {num_units} units of {UNIT} bytes; "
+            f"genomes {begin} to {end - 1} fill {census.num_units} units of {UNIT} bytes; "
             f"the cuda backend takes at most {MOST_UNITS} at a time. Evaluate fewer at once."
         )
 

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import functools
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -22,18 +21,26 @@ from evonet.backends.cuda.arguments import (
     loss_arguments,
     rollout_arguments,
 )
+from evonet.backends.cuda.census import Census, take_census
 from evonet.backends.cuda.cost import RolloutWorkload, Workload
 from evonet.backends.cuda.grid.program import GridProgram
 from evonet.backends.cuda.launch import LaunchPlan
-from evonet.backends.cuda.layout import pack_schedule, packed_nbytes
+from evonet.backends.cuda.layout import (
+    check_limits,
+    pack_schedule,
+    packed_arrays,
+    packed_nbytes,
+)
 from evonet.backends.cuda.plan import (
     most_genomes,
     plan_forward,
     plan_loss,
     plan_rollout,
 )
+from evonet.backends.cuda.prepared import PreparedCall
 from evonet.backends.cuda.resident import Resident
 from evonet.backends.cuda.reverse import Reverse
+from evonet.backends.cuda.samples import Samples
 from evonet.errors import DeviceMemoryError
 
 if TYPE_CHECKING:
@@ -44,6 +51,9 @@ if TYPE_CHECKING:
     from evonet.schedule.schedule import Schedule
 
 Made = TypeVar("Made")
+
+MOST_CALLS: Final = 16
+"""Shapes of samples whose launches are remembered, and ranges of genomes that are counted once."""
 
 
 class Chunks:
@@ -117,12 +127,16 @@ class Shard:
         self._forward_chunks, self._rollout_chunks = Chunks(), Chunks()
         self._reverse_chunks = Chunks()
         self._workloads: dict[tuple[int, int], Workload] = {}
+        self._censuses: dict[tuple[int, int], Census] = {}
+        self._losses: dict[tuple[int, int], Callable[[tuple[Any, ...]], None]] = {}
+        self._calls: dict[tuple[int, int, tuple[int, ...]], PreparedCall] = {}
         self._ahead: tuple[int, int, Resident] | None = None  # the chunk after this one
         self._lock = threading.Lock()  # one call at a time
 
     def free(self) -> None:
         """Frees what is uploaded; the next call uploads it again."""
         self._uploaded = self._grid = self._ahead = None
+        self._calls.clear()
         self.device.release_memory()
 
     def make_room(self, allocate: Callable[[], Made]) -> Made:
@@ -137,11 +151,12 @@ class Shard:
 
         Networks with memory start from a state and write the next one; None is their first state.
         """
-        samples = self._samples(x)
+        samples = Samples(self.device, x)
+        stays = self.device.holds(y)
 
         def run(begin: int, end: int) -> None:
-            rows = y[begin:end]
-            if self.device.holds(y):
+            rows = y if end - begin == len(y) else y[begin:end]
+            if stays:
                 self._evaluate(begin, end, samples, rows, state)
                 return
             outputs = self.device.empty(rows.shape, rows.dtype)
@@ -152,22 +167,24 @@ class Shard:
             else:
                 self.device.copy(outputs, rows)
 
-        self._run_forward(x.shape[-2], run)
+        self._run_forward(x.shape[-2], run, samples)
 
     def loss(self, x: Any, targets: Any, loss: int, losses: npt.NDArray[Any]) -> None:
         """Evaluates and adds up losses, to this shard's rows of `losses` [P, 2] on the host."""
         device, dtype = self.device, self._schedule.dtype
-        samples, goals = self._samples(x), functools.cache(lambda: device.bring(targets))
+        samples, goals = Samples(device, x), Samples(device, targets)
 
         def run(begin: int, end: int) -> None:
             outputs = device.empty((end - begin, *targets.shape), dtype)
             work = self._evaluate(begin, end, samples, outputs)
             found = device.empty((end - begin, 2), dtype)
-            self._launch(plan_loss(work, loss), loss_arguments(work, outputs, goals(), found))
+            answers = goals.of(begin, end)
+            self._loss_launch(work, loss)(loss_arguments(work, outputs, answers, found))
+            goals.were_read()
             self._prepare_after(begin, end)
             device.download(found, losses[begin:end])
 
-        self._run_forward(x.shape[-2], run)
+        self._run_forward(x.shape[-2], run, samples, goals)
 
     def rollout(self, episodes: Episodes, genomes: npt.NDArray[np.int64], rollout: Rollout) -> None:
         """Plays episodes in one launch, for those of `genomes` [K] that are in this shard."""
@@ -205,15 +222,16 @@ class Shard:
                 ),
             )
 
-    def _samples(self, x: Any) -> Callable[[int, int], DeviceArray]:
-        """Gives the samples of a chunk on this GPU; those of all genomes are brought once."""
-        if x.ndim == 3:
-            return lambda begin, end: self.device.bring(x[begin:end])
-        shared = functools.cache(lambda: self.device.bring(x))
-        return lambda begin, end: shared()
-
-    def _run_forward(self, num_samples: int, work: Callable[[int, int], None]) -> None:
+    def _run_forward(
+        self, num_samples: int, work: Callable[[int, int], None], *brought: Samples
+    ) -> None:
         row_nbytes = num_samples * self._schedule.num_outputs * self._schedule.dtype.itemsize
+
+        def free() -> None:
+            for samples in brought:
+                samples.forget()
+            self.free()
+
         with self._lock:
             self._forward_chunks.run(
                 self.begin,
@@ -221,7 +239,7 @@ class Shard:
                 self._forward_chunks.known(num_samples) or self._likely_chunk(row_nbytes),
                 num_samples,
                 work,
-                self.free,
+                free,
                 lambda genome: (
                     f"Genome {genome} alone does not fit with {num_samples} samples: "
                     "pass fewer samples at a time, or free memory on that GPU."
@@ -233,9 +251,12 @@ class Shard:
         size = max(1, self.end - self.begin)
         if self._uploaded is None:
             free = self.device.free_memory()
-            while size > 1 and free < size * row_nbytes + packed_nbytes(
-                self._schedule, self.begin, self.begin + size
-            ):
+            while size > 1:
+                end = min(self.begin + size, self.end)
+                units = self._census(self.begin, end).num_units
+                packed = packed_nbytes(self._schedule, self.begin, end, units)
+                if free >= size * row_nbytes + packed:
+                    break
                 size = (size + 1) // 2
         return size
 
@@ -243,13 +264,18 @@ class Shard:
         self,
         begin: int,
         end: int,
-        samples: Callable[[int, int], DeviceArray],
+        samples: Samples,
         outputs: DeviceArray,
         state: DeviceState | None = None,
     ) -> Workload:
         """Launches the forward pass of a chunk."""
         s = self._schedule
-        genes, x = self._upload(begin, end), samples(begin, end)
+        genes, x = self._upload(begin, end), samples.of(begin, end)
+        call = self._calls.get((begin, end, x.shape))
+        if call is not None and call.genes is genes and state is None:
+            call.run(x, outputs)
+            self._note_reads(genes, samples)
+            return call.work
         work = self._measure(begin, end, x.shape[-2], x.ndim == 2)
         plan = plan_forward(work, self.device.limits, self._mapping)
         first_node = int(s.node_start[begin] - s.node_start[self.begin])
@@ -263,13 +289,34 @@ class Shard:
             scratch = self._scratch(plan)
             if state is not None:
                 state.wait()
-            self._launch(
-                plan, forward_arguments(plan, work, s, genes.arrays, x, outputs, scratch, start)
-            )
-        genes.was_read()
+            arguments = forward_arguments(plan, work, s, genes.arrays, x, outputs, scratch, start)
+            self._launch(plan, arguments)
+            if scratch is None and state is None and genes is self._uploaded:
+                self._remember_call(PreparedCall.of(self.device, plan, work, genes, arguments, x))
+        self._note_reads(genes, samples)
         if state is not None:
             state.was_used()
         return work
+
+    def _loss_launch(self, work: Workload, loss: int) -> Callable[[tuple[Any, ...]], None]:
+        """What adds up losses of so many genomes; its plan depends on nothing else."""
+        key = work.num_genomes, loss
+        launch = self._losses.get(key)
+        if launch is None:
+            if len(self._losses) >= MOST_CALLS:
+                self._losses.clear()
+            launch = self._losses[key] = self.device.prepare(plan_loss(work, loss))
+        return launch
+
+    def _note_reads(self, genes: Resident, samples: Samples) -> None:
+        genes.was_read()
+        samples.were_read()
+
+    def _remember_call(self, call: PreparedCall) -> None:
+        if len(self._calls) >= MOST_CALLS:
+            self._calls.clear()
+        shape = call.x_shape
+        self._calls[self.begin, self.end, shape] = call
 
     def _play(
         self,
@@ -319,10 +366,24 @@ class Shard:
         return uploaded
 
     def _send(self, begin: int, end: int) -> Resident:
-        packed = pack_schedule(self._schedule, begin, end)
-        return Resident(
-            self.device, {name: self.device.upload(array) for name, array in packed.items()}
-        )
+        s, census = self._schedule, self._census(begin, end)
+        check_limits(s, begin, end, census)
+        if census.packer is None:
+            packed = pack_schedule(s, begin, end)
+            arrays = {name: self.device.upload(array) for name, array in packed.items()}
+        else:
+            shapes = packed_arrays(s, begin, end, census.num_units)
+            arrays = self.device.upload_packed(census.packer, end - begin, shapes)
+        return Resident(self.device, arrays)
+
+    def _census(self, begin: int, end: int) -> Census:
+        """The counts of some genomes; only those of the last ranges are kept."""
+        found = self._censuses.get((begin, end))
+        if found is None:
+            if len(self._censuses) >= MOST_CALLS:
+                self._censuses.clear()
+            found = self._censuses[begin, end] = take_census(self._schedule, begin, end)
+        return found
 
     def _prepare_after(self, begin: int, end: int) -> None:
         """Packs and sends the next chunk on a second stream, while the GPU computes this one.
@@ -348,7 +409,8 @@ class Shard:
     def _measure(self, begin: int, end: int, num_samples: int, shared_x: bool) -> Workload:
         """The workload of some genomes; only what depends on genomes is worth keeping."""
         if (begin, end) not in self._workloads:
-            work = Workload.of(self._schedule, begin, end, num_samples, shared_x)
+            census = self._census(begin, end)
+            work = Workload.of(self._schedule, begin, end, num_samples, shared_x, census)
             self._workloads[begin, end] = work
         known = self._workloads[begin, end]
         return dataclasses.replace(known, num_samples=num_samples, shared_x=shared_x)

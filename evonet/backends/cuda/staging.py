@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,12 @@ import numpy.typing as npt
 from evonet.errors import DeviceMemoryError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from evonet._native import SchedulePacker32, SchedulePacker64
     from evonet.backends.cuda.device import Device, DeviceArray, Moment, PinnedBuffer
+
+Packer: TypeAlias = "SchedulePacker32 | SchedulePacker64"
 
 LEAST_RING: Final = 1 << 20  # bytes
 MOST_RING: Final = 32 << 20
@@ -57,6 +62,36 @@ class Staging:
                 self._device.copy_from_host(staged, target, begin)
                 self._under_way.append((place, place + part.size, self._device.record()))
 
+    def send_packed(
+        self, packer: Packer, num_genomes: int, targets: Mapping[str, DeviceArray]
+    ) -> None:
+        """Packs genomes straight into the ring, piece by piece, and queues their copies.
+
+        While the GPU copies one half of the ring, the other is filled. Genomes that are larger
+        than that, and all of them where there is no page-locked memory, are packed elsewhere.
+        """
+        with self._lock:
+            ring = self._ring_for(packer.nbytes(0, num_genomes))
+            room = MOST_RING // 2 if ring is None else ring.numbers.size // 2
+            begin = 0
+            while begin < num_genomes:
+                end = packer.piece_end(begin, room)
+                size = packer.nbytes(begin, end)
+                fits = ring is not None and size <= room
+                place = self._reserve(size) if fits else 0
+                staged = np.empty(size, np.uint8)
+                if ring is not None and fits:
+                    staged = ring.numbers[place : place + size]
+                for name, at, nbytes, to in packer.write(begin, end, staged):
+                    if nbytes:
+                        part = staged[at : at + nbytes]
+                        self._device.copy_from_host(part, targets[name], to)
+                if fits:
+                    self._under_way.append((place, place + size, self._device.record()))
+                else:
+                    self._device.finish()  # before that memory is freed
+                begin = end
+
     def release(self) -> None:
         """Waits for all copies and frees the ring; the next copy makes a new one."""
         with self._lock:
@@ -84,9 +119,17 @@ class Staging:
         """Finds room for a piece, once what was there has been read; returns where it starts."""
         ring = self._ring
         assert ring is not None
-        begin = self._head if self._head + size <= ring.numbers.size else 0
+        wraps = self._head + size > ring.numbers.size
+        begin = 0 if wraps else self._head
         end = begin + size
-        while any(first < end and begin < last for first, last, _ in self._under_way):
-            self._device.wait_on_host(self._under_way.popleft()[2])
+        # Pieces lie in the order in which they were sent. So those in the way are the oldest ones:
+        # all up to the ring's end, if it starts again, and then those that overlap.
+        while self._under_way:
+            first, last, moment = self._under_way[0]
+            is_behind = wraps and first >= self._head
+            if not is_behind and not (first < end and begin < last):
+                break
+            self._under_way.popleft()
+            self._device.wait_on_host(moment)
         self._head = -(-end // ALIGNMENT) * ALIGNMENT
         return begin

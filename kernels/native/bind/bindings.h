@@ -36,6 +36,9 @@ void bind_program(nb::module_& m);
 // Adds mating and exact sums to the module.
 void bind_mating(nb::module_& m);
 
+// Adds what packs schedules for GPUs to the module.
+void bind_packer(nb::module_& m);
+
 // Adds control tasks and their rollouts to the module.
 void bind_rollout(nb::module_& m);
 

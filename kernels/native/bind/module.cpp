@@ -19,7 +19,6 @@
 #include "native/isa/isa.h"
 #include "native/isa/processor_level.h"
 #include "native/lane_groups.h"
-#include "native/pack_units.h"
 #include "native/sample_blocks.h"
 #include "native/thread_pool.h"
 #include "native/tile_forward.h"
@@ -113,22 +112,6 @@ std::pair<nb::dict, int64_t> compile(int64_t num_inputs, int64_t num_outputs,
   if (wiring != kLevels) fields["gene"] = to_read_only_numpy(out.gene);
   fields["checked"] = nb::cast(new CheckedSchedule<T>(view, arrays), nb::rv_policy::take_ownership);
   return {fields, out.cyclic_genome};
-}
-
-// Genomes [begin, end) of a schedule as GPUs read them.
-template <class T>
-nb::dict pack(const nb::object& schedule, int64_t begin, int64_t end, int threads) {
-  const ScheduleRef<T> whole = read_schedule<T>(schedule);
-  check_number("end", end, 0, whole.view().num_genomes);
-  check_number("begin", begin, 0, end);
-  const ScheduleView<T> part = whole.view().part(begin, end);
-  PackedUnits out;
-  run_interruptibly([&] { return pack_units(part, usable_threads(threads), python_signal, out); });
-  nb::dict arrays;
-  arrays["unit_start"] = to_numpy(out.unit_start);
-  arrays["node_unit"] = to_numpy(out.node_unit);
-  arrays["units"] = to_numpy(out.units, {static_cast<size_t>(out.units.size) / 4, 4});
-  return arrays;
 }
 
 // A schedule bound to a SIMD level; calling it evaluates all genomes on all samples.
@@ -476,8 +459,6 @@ template <class T>
 void bind_functions(nb::module_& m, const std::string& suffix) {
   m.def(("check_schedule" + suffix).c_str(), [](const nb::object& s) { read_schedule<T>(s); },
         "schedule"_a, "Raises a ShapeError if anything in a Schedule points outside.");
-  m.def(("pack_units" + suffix).c_str(), &pack<T>, "schedule"_a, "begin"_a, "end"_a, "threads"_a,
-        "Genomes [begin, end) of a Schedule as GPUs read them, by name.");
   m.def("compile_schedule", &compile<T>, "num_inputs"_a, "num_outputs"_a,
         "node_start"_a.noconvert(), "node_key"_a.noconvert(), "bias"_a.noconvert(),
         "response"_a.noconvert(), "activation"_a.noconvert(), "aggregation"_a.noconvert(),
@@ -519,6 +500,7 @@ NB_MODULE(_native, m) {
   bind_images(m);
   bind_machine(m);
   bind_mating(m);
+  bind_packer(m);
   bind_program(m);
   bind_rollout(m);
   bind_wide(m);

@@ -32,7 +32,7 @@ from evonet.backends.cuda.device import Device
 from evonet.backends.cuda.layout import packed_nbytes
 from evonet.functions.registry import LOSSES
 from evonet.installation import resource_folder
-from evonet.schedule import Schedule, build_schedule
+from evonet.schedule import build_schedule
 from evonet.tasks import xor
 from tests import cupy_stand_in
 from tests.cupy_stand_in import Machine
@@ -281,13 +281,13 @@ def test_no_more_is_packed_than_should_fit(
     imaginary_gpus: Lend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     imaginary_gpus(memory=60_000)
-    network, packed, honest = on("cuda"), [], shard.pack_schedule
+    network, packed, honest = on("cuda"), [], shard.Shard._send
 
-    def watch(schedule: Schedule, begin: int, end: int) -> Any:
+    def watch(self: shard.Shard, begin: int, end: int) -> Any:
         packed.append(end - begin)
-        return honest(schedule, begin, end)
+        return honest(self, begin, end)
 
-    monkeypatch.setattr(shard, "pack_schedule", watch)
+    monkeypatch.setattr(shard.Shard, "_send", watch)
     network(samples(500, 3))
     assert max(packed) <= 60_000 // (500 * 2 * 4)
 

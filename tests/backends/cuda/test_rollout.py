@@ -301,13 +301,13 @@ def test_no_more_is_packed_than_should_fit(
     imaginary_gpus: Lend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     imaginary_gpus(memory=20_000)
-    gpu, packed, honest = players("cuda"), [], shard.pack_schedule
+    gpu, packed, honest = players("cuda"), [], shard.Shard._send
 
-    def watch(schedule: Schedule, begin: int, end: int) -> Any:
+    def watch(self: shard.Shard, begin: int, end: int) -> Any:
         packed.append(end - begin)
-        return honest(schedule, begin, end)
+        return honest(self, begin, end)
 
-    monkeypatch.setattr(shard, "pack_schedule", watch)
+    monkeypatch.setattr(shard.Shard, "_send", watch)
     found = play(gpu, episodes=300, genomes=None)
     assert_same(found, play(players("cpu"), episodes=300, genomes=None))
     assert max(packed) <= 20_000 // (300 * (4 + 4))

@@ -189,7 +189,12 @@ def _calls() -> dict[str, Callable[[random.Random], tuple[Callable[..., object],
         return native.rollout32, {"schedule": schedule(rng), **common(rng), **rest}
 
     def pack(rng: random.Random) -> Any:
-        return native.pack_units32, {"schedule": schedule(rng), "begin": 0, "end": 4, "threads": 1}
+        def run(schedule: Any, begin: Any, end: Any, threads: Any) -> Any:
+            packer = native.SchedulePacker32(schedule, begin, end, threads)
+            piece = np.empty(packer.nbytes(0, end - begin), np.uint8)
+            return packer.write(0, end - begin, piece)
+
+        return run, {"schedule": schedule(rng), "begin": 0, "end": 4, "threads": 1}
 
     def compile_schedule(rng: random.Random) -> Any:
         p = population(rng)
