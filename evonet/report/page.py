@@ -26,6 +26,7 @@ from evonet.report.network import draw_network
 from evonet.report.results import draw_results
 from evonet.report.run_charts import draw_charts
 from evonet.report.scenes import HEIGHT, WIDTH, make_scene
+from evonet.report.sight import draw_sight
 from evonet.runs.champion import Champion, read_champion
 from evonet.runs.champion_notes import read_held_out_scores
 from evonet.runs.folder import RunFolder
@@ -87,6 +88,7 @@ def render_report(home: RunFolder) -> str:
             _drawn_film(home.film, champion.generation),
             draw_results(home.results),
             draw_learning(home.results),
+            draw_sight(home.results),
             "</section>",
             '<section class="charts">',
             *draw_charts(config, history, line),

@@ -33,6 +33,8 @@ def draw_results(path: Path) -> str:
         return ""
     try:
         found = json.loads(path.read_bytes())
+        if "parts" not in found and "sight" in found:
+            return ""
         parts = {name: found["parts"][name] for name in PARTS if name in found["parts"]}
         name, part = next(iter(parts.items()))
         draw = {

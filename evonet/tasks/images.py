@@ -113,6 +113,11 @@ class ImageTask(Task):
     def _pixels(self, part: Examples) -> Array:
         return self._images.images[part.x[:, 0].astype(np.int64)]
 
+    def image_parts(self) -> dict[str, tuple[Array, Array]]:
+        """Returns all images [B, C, H, W], scaled, and targets [B, O], by what they are for."""
+        parts = self._named_parts().items()
+        return {name: (self.encoding.inputs(self._pixels(part)), part.y) for name, part in parts}
+
     @property
     def front(self) -> ConvFront:
         """The front, which learns now if it has not yet."""

@@ -44,6 +44,7 @@ RUNS = {
     "copy": ["--population", "60", "--generations", "5"],
     "t_maze": ["--population", "60", "--generations", "5"],
     "xor": ["--population", "100", "--generations", "500"],
+    "images": ["--population", "20", "--generations", "3"],
 }
 MOST_BYTES = 5_000_000
 
