@@ -233,6 +233,20 @@ def _both_play(
     yield f"steps of {what}", gpu.steps, cpu.steps
 
 
+def _fronts() -> Iterator[Pair]:
+    from evonet.images import Conv, ConvFront, Pool
+
+    layers = [Conv(20, (3, 2), 1, 1, "tanh", Pool(3, 2, "average")), Conv(130, 3, 2, 1, pool=2)]
+    shape = (5, 17, 18)
+    x = np.random.default_rng(3).normal(size=(9, *shape))
+    for dtype in _DTYPES:
+        gpu, cpu = (ConvFront(layers, shape, dtype=dtype, backend=name) for name in _BACKENDS)
+        for zeros in (0.0, 0.9):
+            sparse = np.where(np.random.default_rng(4).random(x.shape) < zeros, 0, x)
+            images = sparse.astype(dtype)
+            yield f"{dtype}, {zeros:.0%} zeros", gpu(images), cpu(images)
+
+
 def _evolution() -> Iterator[Pair]:
     from evonet.installation import resource_folder
     from evonet.tasks import xor
@@ -268,5 +282,6 @@ COMPARISONS: Final = (
     BitComparison("gradients", _gradients),
     BitComparison("learning", _learning),
     BitComparison("whole episodes of every control task", _rollouts),
+    BitComparison("fronts for images", _fronts),
     BitComparison("evolution", _evolution),
 )

@@ -207,7 +207,7 @@ def test_an_imaginary_gpu_has_the_bits_of_the_processor(
     assert total > 0
     assert mismatches == []
     kernels = {name for name, _ in imagined.log}
-    assert kernels & {"forward_levels", "forward_samples", "rollout", "gradient"}
+    assert kernels & {"forward_levels", "forward_samples", "rollout", "gradient", "convolve"}
 
 
 def test_verification_uses_several_gpus(imaginary_gpus: Lend) -> None:
