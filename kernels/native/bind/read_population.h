@@ -3,6 +3,7 @@
 // Kernels bear genes that make no sense; compile_schedule.cpp reports them.
 #pragma once
 
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -39,9 +40,15 @@ inline int64_t check_starts(const In<int64_t>& node_start, const In<int64_t>& co
 // Bytes that are neither 0 nor 1 are no truth values; NumPy can make them.
 inline void check_flags(const std::string& name, const In<bool>& flags) {
   const auto* bytes = reinterpret_cast<const uint8_t*>(flags.data());
-  uint8_t any = 0;
-  for (size_t i = 0; i < flags.shape(0); ++i) any |= bytes[i];
-  if (any > 1) refuse(name, "holds bytes other than 0 and 1");
+  const size_t count = flags.shape(0);
+  uint64_t any = 0, word;  // eight at once
+  size_t i = 0;
+  for (; i + sizeof word <= count; i += sizeof word) {
+    std::memcpy(&word, bytes + i, sizeof word);
+    any |= word;
+  }
+  for (; i < count; ++i) any |= bytes[i];
+  if ((any & ~uint64_t{0x0101010101010101}) != 0) refuse(name, "holds bytes other than 0 and 1");
 }
 
 // The genes of a Population object, and what keeps them alive.
