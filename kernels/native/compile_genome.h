@@ -77,11 +77,7 @@ class GenomeCompiler {
     for (int32_t node : live) ++level_count_[walk_.level(node) + 1];
     for (int32_t l = 0; l <= deepest; ++l) level_count_[l + 1] += level_count_[l];
     if (order_.size() < live.size()) order_.resize(live.size());
-    for (int32_t node : live) {
-      const uint64_t function = (uint64_t{aggregation(node)} << 8) | activation(node);
-      const uint64_t degree = static_cast<uint32_t>(links_.end(node) - links_.begin(node));
-      order_[level_count_[walk_.level(node)]++] = {(function << 32) | degree, node};
-    }
+    for (int32_t node : live) order_[level_count_[walk_.level(node)]++] = node;
     const int64_t first_level = part.levels;
     for (int32_t l = 0, begin = 0; l <= deepest; begin = level_count_[l++]) {
       if (level_count_[l] == begin) continue;  // only the first level, of nodes without links
@@ -92,10 +88,40 @@ class GenomeCompiler {
     return true;
   }
 
-  // A very wide level is sorted in pieces, which are then merged.
+  uint64_t work(int32_t node) const {
+    const uint64_t function = (uint64_t{aggregation(node)} << 8) | activation(node);
+    return (function << 32) | static_cast<uint32_t>(links_.end(node) - links_.begin(node));
+  }
+
   bool sort_level(int64_t begin, int64_t end) {
-    const auto first = order_.begin() + begin;
+    constexpr int64_t kFew = 12;
+    if (end - begin > kFew) return sort_wide_level(begin, end);
+    if (end - begin > 1) sort_few<kFew>(order_.data() + begin, static_cast<int>(end - begin));
+    return true;
+  }
+
+  // Every node counts who comes before it: no branch that the processor would foresee wrongly.
+  template <int kMost>
+  void sort_few(int32_t* nodes, int count) const {
+    Ordered found[kMost];
+    for (int i = 0; i < count; ++i) found[i] = {work(nodes[i]), nodes[i]};
+    for (int i = 0; i < count; ++i) {
+      const Ordered mine = found[i];
+      int before = 0;
+      for (int j = 0; j < count; ++j) {
+        before += (found[j].work < mine.work) |
+                  ((found[j].work == mine.work) & (found[j].node < mine.node));
+      }
+      nodes[before] = mine.node;
+    }
+  }
+
+  // In pieces, which are then merged.
+  bool sort_wide_level(int64_t begin, int64_t end) {
     const int64_t count = end - begin;
+    if (static_cast<int64_t>(wide_.size()) < count) wide_.resize(count);
+    const auto first = wide_.begin();
+    for (int64_t i = 0; i < count; ++i) first[i] = {work(order_[begin + i]), order_[begin + i]};
     const bool sorted = in_pieces(
         *interrupt_, count, [&](int32_t from, int32_t to) { std::sort(first + from, first + to); });
     if (!sorted) return false;
@@ -106,11 +132,12 @@ class GenomeCompiler {
                            first + std::min(count, from + 2 * width));
       }
     }
+    for (int64_t i = 0; i < count; ++i) order_[begin + i] = first[i].node;
     return true;
   }
 
   bool assign_slots(SchedulePart<T>& part) {
-    const auto node = [this](int32_t k) { return order_[k].node; };
+    const auto node = [this](int32_t k) { return order_[k]; };
     const auto levels = static_cast<int32_t>(part.num_levels.data[part.genomes]);
     bool finished = true;
     if (options_.reuse_slots && wiring_ == kLevels && options_.num_states == 0) {
@@ -137,7 +164,7 @@ class GenomeCompiler {
     int64_t edge = part.edges, at = part.nodes;
     Patience patience(*interrupt_);
     for (int32_t k = 0; k < count; ++k, ++at) {
-      const int32_t node = order_[k].node;
+      const int32_t node = order_[k];
       const int64_t gene = first_node + node;
       const bool idle = is_idle(node), adds = idle || wiring_ == kSpikes;
       part.node_key.data[at] = p_.node_key[gene];
@@ -178,7 +205,8 @@ class GenomeCompiler {
   LevelWalk walk_;
   SlotLifetimes slots_;
   std::vector<int32_t> level_count_;
-  std::vector<Ordered> order_;
+  std::vector<int32_t> order_;  // nodes as the schedule has them
+  std::vector<Ordered> wide_;   // those of one level
 };
 
 }  // namespace evonet

@@ -21,61 +21,14 @@ class LevelWalk {
   // node is cyclic.
   template <class T>
   bool run(GenomeLinks<T>& genome, Interrupt& interrupt) {
-    const int32_t num_nodes = genome.num_nodes();
-    level_.resize(num_inputs_);
-    level_.resize(num_inputs_ + num_nodes, kUnseen);
-    int32_t* const level = level_.data();
-    GenomeLink* const links = genome.data();
-    const bool all_later = wiring_ == kNextStep || wiring_ == kSpikes;
-    const auto open = [&](int32_t node) -> Visit {
-      level[num_inputs_ + node] = kOpen;
-      return {node, 0, genome.begin(node)};
-    };
-    Patience patience(interrupt);
-    acyclic_ = true;
-    live_.clear();
-    stack_.clear();
-    for (int32_t output = 0; output < num_outputs_; ++output) {
-      if (level[num_inputs_ + output] != kUnseen) continue;
-      Visit visit = open(output);
-      for (;;) {
-        if (patience.ends_after(1)) return false;
-        const int32_t end = genome.end(visit.node);
-        bool descend = false;
-        while (visit.next_link < end) {
-          GenomeLink& link = links[visit.next_link++];
-          const int32_t source = link.source;
-          if (all_later && source >= num_inputs_) link.source += num_nodes;
-          if (level[source] >= 0) {
-            visit.level = std::max(visit.level, level[source] + 1);
-          } else if (level[source] == kUnseen) {
-            stack_.push_back(visit);
-            visit = open(source - num_inputs_);
-            descend = true;
-            break;
-          } else if (wiring_ == kLevels) {
-            visit.level = kCyclicLevel;
-          } else if (!all_later) {
-            link.source += num_nodes;
-          }
-        }
-        if (descend) continue;
-        if (all_later) visit.level = 0;
-        if (visit.level >= kCyclicLevel) {
-          level[num_inputs_ + visit.node] = kCyclic;
-          acyclic_ = false;
-        } else {
-          level[num_inputs_ + visit.node] = visit.level;
-          live_.push_back(visit.node);
-        }
-        if (stack_.empty()) break;
-        const int32_t read = visit.level;
-        visit = stack_.back();
-        stack_.pop_back();
-        visit.level = std::max(visit.level, std::min(read, kCyclicLevel - 1) + 1);
-      }
+    switch (wiring_) {
+      case kLevels:
+        return walk<kLevels>(genome, interrupt);
+      case kSameStep:
+        return walk<kSameStep>(genome, interrupt);
+      default:
+        return walk<kNextStep>(genome, interrupt);
     }
-    return true;
   }
 
   bool acyclic() const { return acyclic_; }
@@ -91,6 +44,65 @@ class LevelWalk {
   struct Visit {
     int32_t node, level, next_link;
   };
+
+  template <Wiring kWiring, class T>
+  bool walk(GenomeLinks<T>& genome, Interrupt& interrupt) {
+    const int32_t num_inputs = num_inputs_, num_nodes = genome.num_nodes();
+    level_.resize(num_inputs);
+    level_.resize(num_inputs + num_nodes, kUnseen);
+    int32_t* const level = level_.data();
+    GenomeLink* const links = genome.data();
+    constexpr bool kAllLater = kWiring == kNextStep;  // or kSpikes
+    const auto open = [&](int32_t node) -> Visit {
+      level[num_inputs + node] = kOpen;
+      return {node, 0, genome.begin(node)};
+    };
+    Patience patience(interrupt);
+    acyclic_ = true;
+    live_.clear();
+    stack_.clear();
+    for (int32_t output = 0; output < num_outputs_; ++output) {
+      if (level[num_inputs + output] != kUnseen) continue;
+      Visit visit = open(output);
+      for (;;) {
+        if (patience.ends_after(1)) return false;
+        const int32_t end = genome.end(visit.node);
+        bool descend = false;
+        while (visit.next_link < end) {
+          GenomeLink& link = links[visit.next_link++];
+          const int32_t source = link.source;
+          if (kAllLater && source >= num_inputs) link.source += num_nodes;
+          if (level[source] >= 0) {
+            visit.level = std::max(visit.level, level[source] + 1);
+          } else if (level[source] == kUnseen) {
+            stack_.push_back(visit);
+            visit = open(source - num_inputs);
+            descend = true;
+            break;
+          } else if (kWiring == kLevels) {
+            visit.level = kCyclicLevel;
+          } else if (!kAllLater) {
+            link.source += num_nodes;
+          }
+        }
+        if (descend) continue;
+        if (kAllLater) visit.level = 0;
+        if (visit.level >= kCyclicLevel) {
+          level[num_inputs + visit.node] = kCyclic;
+          acyclic_ = false;
+        } else {
+          level[num_inputs + visit.node] = visit.level;
+          live_.push_back(visit.node);
+        }
+        if (stack_.empty()) break;
+        const int32_t read = visit.level;
+        visit = stack_.back();
+        stack_.pop_back();
+        visit.level = std::max(visit.level, std::min(read, kCyclicLevel - 1) + 1);
+      }
+    }
+    return true;
+  }
 
   const int32_t num_inputs_, num_outputs_;
   const Wiring wiring_;
