@@ -1,12 +1,17 @@
 """Times convolutions that skip zeros beside PyTorch's (oneDNN), in one process and in turns.
 
-python -m benchmarks.images [--batch 1] [--layers vgg|small|all] [--zeros 0 0.5 0.9] [--svg FILE]
+    python -m benchmarks.images [--batch 1] [--layers vgg|small|all] [--zeros 0 0.5 0.9]
+                                [--clustered] [--svg FILE] [--break-even FILE]
+    python -m benchmarks.images --real [--batch 64]
 
 Per layer and share of zeros: milliseconds of the kernel alone (bias and identity, no pool) beside
 `conv2d` in its faster memory format, then convolution, relu and 2 x 2 max pool fused beside
 PyTorch's three calls. Zeros are random, or `--clustered` in squares of 4 x 4 pixels. Neither side
 pays for converting its weights; evonet's images have their channels last, as PyTorch's do in that
 format, and its times include copying and packing them.
+
+`--real` takes activations instead: digits (scikit-learn) and screens of MinAtar's Breakout, which a
+player of random moves has seen, and what a first layer with drawn weights makes of them.
 """
 
 from __future__ import annotations
@@ -101,13 +106,44 @@ def in_turns(*calls: Callable[[], object], seconds: float) -> list[float]:
             return [1e3 * t for t in best]
 
 
-def measure(layer: Layer, batch: int, zeros: float, clustered: bool, seconds: float) -> Row:
-    """Times a layer beside PyTorch, and checks that both agree."""
+def digits(batch: int) -> Any:
+    """Digits of 8 x 8 pixels, three times as large, as images [B, 1, 24, 24]."""
+    from sklearn.datasets import load_digits
+
+    images = load_digits().images[:batch].astype(np.float32) / 16
+    return images.repeat(3, axis=1).repeat(3, axis=2)[:, None]
+
+
+def screens(batch: int) -> Any:
+    """Screens of Breakout that a player of random moves sees, as images [B, 4, 10, 10]."""
+    from evonet.tasks import make_task
+
+    task: Any = make_task("minatar:breakout")
+    game, rng, seen = task.make(), np.random.default_rng(0), []
+    screen, _ = game.reset(seed=0)
+    while len(seen) < batch:
+        seen.append(np.asarray(screen, np.float32).transpose(2, 0, 1))
+        screen, _, over, _, _ = game.step(int(rng.integers(task.num_outputs)))
+        if over:
+            screen, _ = game.reset(seed=len(seen))
+    return np.array(seen)
+
+
+def real_maps(batch: int) -> Iterable[tuple[Layer, Any]]:
+    """Layers and the maps that they have from real images: two of each kind."""
+    for name, images in (("digits", digits(batch)), ("breakout", screens(batch))):
+        _, channels, side, _ = images.shape
+        yield Layer(f"{name} conv1", channels, side, 32), images
+        first = ConvFront([Conv(32, 3, padding=1, pool=2)], images.shape[1:], backend="cpu")
+        maps = first(images).reshape(batch, *first.output_shape)
+        yield Layer(f"{name} conv2", 32, side // 2, 64), maps
+
+
+def measure(layer: Layer, x: Any, zeros: float, seconds: float) -> Row:
+    """Times a layer beside PyTorch on maps [B, C, H, W], and checks that both agree."""
     import torch
 
-    rng = np.random.default_rng(0)
-    shape = (layer.channels, layer.side, layer.side)
-    x = draw_map(rng, (batch, *shape), zeros, clustered)
+    batch, shape = len(x), (layer.channels, layer.side, layer.side)
 
     def make(activation: str, pool: int | None) -> ConvFront:
         conv = Conv(layer.outputs, layer.kernel, layer.stride, layer.padding, activation, pool)
@@ -145,16 +181,68 @@ def measure(layer: Layer, batch: int, zeros: float, clustered: bool, seconds: fl
     return Row(layer, zeros, ours, min(first, second), joined, min(three, three_last))
 
 
-def break_even(rows: Iterable[Row]) -> str:
-    """Says from which share of zeros on skipping beats PyTorch, between what was measured."""
+def break_even(rows: Iterable[Row], fused: bool = False) -> float | None:
+    """From which share of zeros on evonet beats PyTorch, between what was measured.
+
+    The last crossing counts; None if the largest share of zeros still loses.
+    """
     ordered = sorted(rows, key=lambda row: row.zeros)
-    if ordered[0].ours <= ordered[0].theirs:
-        return "always"
-    for before, after in itertools.pairwise(ordered):
-        a, b = before.theirs / before.ours, after.theirs / after.ours
-        if a < 1 <= b:
-            return f"{before.zeros + (after.zeros - before.zeros) * (1 - a) / (b - a):.2f}"
-    return "never"
+    ratios = [
+        (row.zeros, row.three_calls / row.fused if fused else row.theirs / row.ours)
+        for row in ordered
+    ]
+    if ratios[-1][1] < 1:
+        return None
+    for (zeros, ratio), (after, better) in reversed(list(itertools.pairwise(ratios))):
+        if ratio < 1:
+            return zeros + (after - zeros) * (1 - ratio) / (better - ratio)
+    return 0.0
+
+
+def draw_break_even(rows: list[Row], path: Path) -> None:
+    """Draws the break-even share of zeros of each layer, kernel alone and fused, as an SVG."""
+    names = list(dict.fromkeys(r.layer.name for r in rows))
+    width, left, step = 640, 150, 18
+    height = step * len(names) + 50
+
+    def place(share: float) -> float:
+        return left + share * (width - left - 20)
+
+    lines = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
+        'font-family="sans-serif" font-size="11" fill="none">',
+        f'<rect width="{width}" height="{height}" fill="#fff"/>',
+    ]
+    for share in (0.0, 0.25, 0.5, 0.75, 1.0):
+        lines.append(
+            f'<path d="M{place(share):.1f},10V{height - 36}" stroke="#ddd"/>'
+            f'<text x="{place(share):.1f}" y="{height - 22}" fill="#333" text-anchor="middle">'
+            f"{100 * share:.0f} %</text>"
+        )
+    for i, name in enumerate(names):
+        y = 18 + step * i
+        lines.append(
+            f'<text x="{left - 8}" y="{y + 4}" fill="#333" text-anchor="end">{name}</text>'
+        )
+        own = [r for r in rows if r.layer.name == name]
+        for fused, colour in ((False, "#2563eb"), (True, "#d97706")):
+            share = break_even(own, fused)
+            if share is None:
+                lines.append(f'<text x="{place(1):.1f}" y="{y + 4}" fill="{colour}">×</text>')
+            else:
+                shift = 3 if fused else -3
+                lines.append(
+                    f'<path d="M{place(0):.1f},{y + shift}H{place(share):.1f}" stroke="{colour}" '
+                    f'stroke-opacity=".4"/><circle cx="{place(share):.1f}" cy="{y + shift}" r="3" '
+                    f'fill="{colour}"/>'
+                )
+    lines.append(
+        f'<text x="{left}" y="{height - 6}" fill="#2563eb">kernel alone</text>'
+        f'<text x="{left + 90}" y="{height - 6}" fill="#d97706">with relu and pool</text>'
+        f'<text x="{left + 210}" y="{height - 6}" fill="#333">faster than PyTorch from this share '
+        "of zeros on; × never</text></svg>\n"
+    )
+    path.write_text("\n".join(lines))
 
 
 def print_table(rows: list[Row], batch: int) -> None:
@@ -180,7 +268,8 @@ def print_table(rows: list[Row], batch: int) -> None:
             f"fused {means[1]:.2f} (worst {min(fused):.2f})"
         )
     for name in dict.fromkeys(r.layer.name for r in rows):
-        print(f"break-even of {name}: {break_even(r for r in rows if r.layer.name == name)}")
+        share = break_even(r for r in rows if r.layer.name == name)
+        print(f"break-even of {name}: {'never' if share is None else f'{share:.0%}'}")
 
 
 def draw_chart(rows: list[Row], path: Path) -> None:
@@ -239,7 +328,9 @@ def main() -> None:
     parser.add_argument("--zeros", type=float, nargs="+", default=[0, 0.5, 0.7, 0.8, 0.9, 0.95])
     parser.add_argument("--clustered", action="store_true")
     parser.add_argument("--seconds", type=float, default=0.5, help="per pair of timings")
+    parser.add_argument("--real", action="store_true", help="activations of real images")
     parser.add_argument("--svg", type=Path)
+    parser.add_argument("--break-even", type=Path)
     options = parser.parse_args()
     # Threads of PyTorch that wait for its next call would hold the core that evonet needs.
     os.environ |= {"OMP_WAIT_POLICY": "PASSIVE", "KMP_BLOCKTIME": "0", "GOMP_SPINCOUNT": "0"}
@@ -249,14 +340,20 @@ def main() -> None:
     layers = {"vgg": VGG, "small": SMALL, "all": (*VGG, *SMALL)}[options.layers]
     # Layers of equal shape are measured once.
     chosen = {layer[1:]: layer for layer in reversed(layers)}.values()
-    rows = [
-        measure(layer, options.batch, zeros, options.clustered, options.seconds)
-        for layer in reversed(chosen)
-        for zeros in options.zeros
-    ]
+    rows = []
+    if options.real:
+        for layer, x in real_maps(options.batch):
+            rows.append(measure(layer, x, float(np.mean(x == 0)), options.seconds))
+    else:
+        for layer, zeros in itertools.product(reversed(chosen), options.zeros):
+            shape = (options.batch, layer.channels, layer.side, layer.side)
+            x = draw_map(np.random.default_rng(0), shape, zeros, options.clustered)
+            rows.append(measure(layer, x, zeros, options.seconds))
     print_table(rows, options.batch)
     if options.svg is not None:
         draw_chart(rows, options.svg)
+    if options.break_even is not None:
+        draw_break_even(rows, options.break_even)
 
 
 if __name__ == "__main__":
