@@ -29,6 +29,23 @@ def compile_schedule(
     reuse_slots: bool,
     threads: int,
 ) -> tuple[dict[str, Any], int]: ...
+def map_genes(
+    num_inputs: int,
+    num_outputs: int,
+    node_start: NDArray[np.int64],
+    node_key: NDArray[np.int64],
+    conn_start: NDArray[np.int64],
+    source: NDArray[np.int64],
+    target: NDArray[np.int64],
+    enabled: NDArray[np.bool_],
+    rank: NDArray[np.int32],
+    live_start: NDArray[np.int64],
+    live_key: NDArray[np.int64],
+    edge_start: NDArray[np.int64],
+    threads: int,
+    node: NDArray[np.int64],
+    link: NDArray[np.int64],
+) -> None: ...
 def plan_mating(
     scores: NDArray[np.float64],
     members: NDArray[np.int64],

@@ -59,13 +59,15 @@ class Differentiable:
         threads = check_threads(threads)
         where = resolve_backend(backend) if isinstance(backend, str) else backend
         self.population = population
+        self._threads = threads
+        self._native = False if where.name == "reference" else None
         self.schedule = build_schedule(
             population,
             dynamics,
             on_cycle=on_cycle,
             threads=threads,
             reuse_slots=False,
-            native=False if where.name == "reference" else None,
+            native=self._native,
         )
         self.bound = where.bind(self.schedule, threads)
         for name in ("cpu", "reference"):
@@ -75,7 +77,7 @@ class Differentiable:
     @cached_property
     def genes(self) -> GeneMap:
         """Where the schedule's nodes and links are in the population."""
-        return map_genes(self.population, self.schedule)
+        return map_genes(self.population, self.schedule, threads=self._threads, native=self._native)
 
     def gradients(
         self, x: Any, targets: Any, loss: str, inputs: bool

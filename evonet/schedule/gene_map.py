@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from evonet.installation import load_native, require_native
+
 if TYPE_CHECKING:
     from evonet.genes.population import Population
     from evonet.schedule.schedule import Schedule
@@ -43,12 +45,49 @@ class GeneMap(NamedTuple):
         return found
 
 
-def map_genes(population: Population, schedule: Schedule) -> GeneMap:
+def map_genes(
+    population: Population, schedule: Schedule, *, threads: int = 0, native: bool | None = None
+) -> GeneMap:
     """Finds the genes of a schedule that was built from a population.
 
-    A live node reads all enabled connections that end at it, in the order of their ranks.
+    Args:
+        population: P genomes.
+        schedule: Theirs.
+        threads: Threads to use; 0 for all available.
+        native: True for compiled code, False for the readable one; None takes the compiled one
+            where it exists. Both give equal arrays.
+
+    Raises:
+        BackendError: native is True, and the extension was not built.
+        ShapeError: The schedule was built from other genomes.
     """
     p, s = population, schedule
+    extension = None if native is False else require_native() if native else load_native()
+    if extension is None:
+        return _map_readably(p, s)
+    node, link = np.empty(s.num_nodes, np.int64), np.empty(s.num_edges, np.int64)
+    extension.map_genes(
+        p.num_inputs,
+        p.num_outputs,
+        p.node_start,
+        p.node_key,
+        p.conn_start,
+        p.source,
+        p.target,
+        p.enabled,
+        p.rank,
+        s.node_start,
+        s.node_key,
+        s.edge_start,
+        threads,
+        node,
+        link,
+    )
+    return GeneMap(node, link, p.num_nodes, p.num_connections)
+
+
+def _map_readably(p: Population, s: Schedule) -> GeneMap:
+    """A live node reads all enabled connections that end at it, in the order of their ranks."""
     node, link = np.empty(s.num_nodes, np.int64), np.empty(s.num_edges, np.int64)
     for g in range(s.num_genomes):
         live = slice(int(s.node_start[g]), int(s.node_start[g + 1]))

@@ -43,6 +43,11 @@ class GenomeLinks {
   int64_t first_node() const { return first_node_; }
   int64_t first_conn() const { return first_conn_; }
 
+  // The number of a node's key, or -1.
+  int32_t number(int64_t key) const {
+    return index_.with_finder([key](auto node_with) { return node_with(key); });
+  }
+
   // Links of a node, in the order in which it adds them up: positions [begin, end) in data().
   int32_t begin(int32_t node) const { return link_start_[node]; }
   int32_t end(int32_t node) const { return link_start_[node + 1]; }

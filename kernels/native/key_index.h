@@ -40,7 +40,7 @@ class KeyIndex {
 
   // Calls visit(finder) with the one that fits, so that loops have no case for it.
   template <class Visit>
-  bool with_finder(Visit visit) const {
+  auto with_finder(Visit visit) const {
     return is_dense_ ? visit(dense_) : visit(sparse_);
   }
 

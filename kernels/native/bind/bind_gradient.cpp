@@ -10,7 +10,9 @@
 
 #include "learning/optimizers.h"
 #include "native/bind/bindings.h"
+#include "native/bind/read_population.h"
 #include "native/bind/read_schedule.h"
+#include "native/gene_map.h"
 #include "native/gradient_worker.h"
 #include "native/link_readers.h"
 #include "nodes/function_ids.h"
@@ -276,6 +278,54 @@ class Gradient {
   int64_t max_nodes_ = 0, max_genes_ = 0, max_rows_ = 0;
 };
 
+// Where the nodes and links of a schedule are in its population, to `node` and `link`.
+void map_genes_of(int64_t num_inputs, int64_t num_outputs, In<int64_t> node_start,
+                  In<int64_t> node_key, In<int64_t> conn_start, In<int64_t> source,
+                  In<int64_t> target, In<bool> enabled, In<int32_t> rank, In<int64_t> live_start,
+                  In<int64_t> live_key, In<int64_t> edge_start, int threads, Out<int64_t> node,
+                  Out<int64_t> link) {
+  const auto num_nodes = static_cast<int64_t>(node_key.shape(0)),
+             num_conns = static_cast<int64_t>(source.shape(0)),
+             live = static_cast<int64_t>(live_key.shape(0)),
+             edges = static_cast<int64_t>(link.shape(0));
+  check_number("num_inputs", num_inputs, 0, kMostInt32 / 2);
+  check_number("num_outputs", num_outputs, 0, kMostInt32);
+  check_shape("node_key", node_key, {num_nodes});
+  check_shape("source", source, {num_conns});
+  check_shape("target", target, {num_conns});
+  check_shape("enabled", enabled, {num_conns});
+  check_shape("rank", rank, {num_conns});
+  check_flags("enabled", enabled);
+  const int64_t genomes = check_starts(node_start, conn_start, num_nodes, num_conns, num_outputs);
+  check_shape("live_start", live_start, {genomes + 1});
+  check_offsets("live_start", live_start, live);
+  check_shape("live_key", live_key, {live});
+  check_shape("edge_start", edge_start, {live + 1});
+  check_offsets("edge_start", edge_start, edges);
+  check_shape("node", node, {live});
+  check_shape("link", link, {edges});
+  PopulationView<float> population{};
+  population.num_genomes = genomes;
+  population.num_inputs = num_inputs;
+  population.num_outputs = num_outputs;
+  population.node_start = node_start.data();
+  population.node_key = node_key.data();
+  population.conn_start = conn_start.data();
+  population.source = source.data();
+  population.target = target.data();
+  population.enabled = enabled.data();
+  population.rank = rank.data();
+  int64_t mismatch = -1;
+  run_interruptibly([&] {
+    return map_genes(population, {live_start.data(), live_key.data(), edge_start.data()}, threads,
+                     python_signal, node.data(), link.data(), mismatch);
+  });
+  if (mismatch >= 0) {
+    refuse("schedule", "was not built from this population: genome " + std::to_string(mismatch) +
+                           " has other nodes or links");
+  }
+}
+
 template <class T>
 void bind_type(nb::module_& m, const char* name) {
   nb::class_<Gradient<T>>(m, name)
@@ -301,6 +351,12 @@ void bind_type(nb::module_& m, const char* name) {
 void bind_gradient(nb::module_& m) {
   bind_type<float>(m, "Gradient32");
   bind_type<double>(m, "Gradient64");
+  m.def("map_genes", &map_genes_of, "num_inputs"_a, "num_outputs"_a, "node_start"_a.noconvert(),
+        "node_key"_a.noconvert(), "conn_start"_a.noconvert(), "source"_a.noconvert(),
+        "target"_a.noconvert(), "enabled"_a.noconvert(), "rank"_a.noconvert(),
+        "live_start"_a.noconvert(), "live_key"_a.noconvert(), "edge_start"_a.noconvert(),
+        "threads"_a, "node"_a.noconvert(), "link"_a.noconvert(),
+        "Writes where a schedule's nodes and links are among the genes of its population.");
 }
 
 }  // namespace evonet
