@@ -99,11 +99,18 @@ LEARNED_NUMBERS: Final[Mapping[str, object]] = {
     "learning.patience": 1,
     "learning.check_every": 5,
 }
+# The features of a front are bent already, so that outputs start as weighted sums of all of them.
+LEARNED_IMAGES: Final[Mapping[str, object]] = {
+    **LEARNED_TABLE,
+    "genome.num_hidden": 0,
+    "genome.initial_connection": "full_direct",
+}
 _CLASSES: Final = ("classification", "iris", "wine", "breast_cancer", "digits", "images")
 # What a task has besides or instead while its networks learn; learning.steps = 0 leaves it out.
 LEARNING_DEFAULTS: Final[dict[str, Mapping[str, object]]] = {
     **dict.fromkeys(_CLASSES, LEARNED_TABLE),
     **dict.fromkeys(("regression", "diabetes"), LEARNED_NUMBERS),
+    "images": LEARNED_IMAGES,
 }
 
 # The settings of each task by their names in a TOML file; `evonet.tasks.register` adds to it.

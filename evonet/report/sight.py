@@ -56,7 +56,8 @@ def draw_sight(path: Path) -> str:
             *views,
             "</div>",
             '<p class="note">An image, the first feature maps that its front makes of it (blue '
-            "above 0, orange below), and what the champion chose, by probability.</p></div>",
+            "above 0, orange below), and what the champion chose. Bars are the softmax of its "
+            "outputs.</p></div>",
         ]
     )
 

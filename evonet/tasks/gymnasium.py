@@ -262,6 +262,15 @@ class GymnasiumTask(Task):
         (start,) = self.episode_seeds(seed, 0, 1)
         return show_episode(self, network, start, "rgb_array").encode()
 
+    def results(self, network: Network) -> Mapping[str, Any] | None:
+        """Shows what one network sees of screens and how it acts, where it has a front."""
+        if self._front is None:
+            return None
+        from evonet.tasks.environments.sight import describe_screens
+
+        sight = describe_screens(self, network, self.episode_seeds(0, 0, 1)[0])
+        return None if sight is None else {"sight": sight}
+
     def close(self) -> None:
         """Closes all environments that nobody plays in."""
         while self._idle:

@@ -78,6 +78,7 @@ class Environment:
         environment: Gymnasium's own object.
         seed: The seed of the current episode.
         limit: Calls of `act` after which an episode ends; None if `act` sees to that.
+        screen: What makes features of images, or None.
     """
 
     def __init__(
@@ -98,7 +99,7 @@ class Environment:
             screen: What makes features of images; None for observations as they are.
         """
         self.name = name
-        self._screen = screen
+        self.screen = screen
         self.environment = environment
         self.seed = 0
         self._space = environment.observation_space
@@ -134,12 +135,12 @@ class Environment:
 
     def _read(self, seen: Any) -> npt.NDArray[Any]:
         """Makes numbers of an observation."""
-        return flatten(self._space, seen) if self._screen is None else self._screen.read(seen)
+        return flatten(self._space, seen) if self.screen is None else self.screen.read(seen)
 
     def _present(self, frame: npt.NDArray[Any]) -> Floats:
         """What a network sees: the newest frame or all that are stacked, or their features."""
         numbers = frame if self._frames is None else self._frames.reshape(-1)
-        return numbers if self._screen is None else self._screen.features(numbers)
+        return numbers if self.screen is None else self.screen.features(numbers)
 
     def _act(self, action: Any) -> tuple[Any, Any, bool, bool, Any]:
         """Acts; gives observation [I], reward, whether it was terminated, truncated, and more."""

@@ -25,7 +25,10 @@ class Screen:
         shape: (C, H, W) of an image; that of the front has more channels if frames are stacked.
         channels: "first" or "last": where an observation has its channels; "none" for grey ones.
         front: What makes features of images.
+        seen: The images that features were last made of, flattened.
     """
+
+    seen: npt.NDArray[np.float32]
 
     def __init__(
         self,
@@ -92,6 +95,7 @@ class Screen:
 
     def features(self, frames: npt.NDArray[np.float32]) -> Floats:
         """Computes what a network sees of images [frames * C * H * W]."""
+        self.seen = frames
         found: Floats = self.front(frames.reshape(1, *self.front.input_shape))[0].astype(np.float64)
         return found
 
