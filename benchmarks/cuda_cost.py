@@ -15,8 +15,8 @@ from typing import Any
 
 import evonet
 from benchmarks import sass, wide_model
-from benchmarks.cards import CARDS
 from evonet.backends.cuda import reverse
+from evonet.backends.cuda.cards import CARDS
 from evonet.backends.cuda.cost import Workload, resident_blocks
 from evonet.backends.cuda.launch import LaunchPlan
 from evonet.backends.cuda.layout import packed_nbytes

@@ -8,6 +8,7 @@ has no meaning.
 from __future__ import annotations
 
 import functools
+import math
 import os
 import sys
 import tempfile
@@ -31,7 +32,7 @@ class Array:
         self.shape = shape
         self.dtype = np.dtype(dtype)
         self.ndim = len(shape)
-        self.size = int(np.prod(shape, dtype=np.int64)) if len(shape) != 1 else shape[0]
+        self.size = math.prod(shape)
         self.nbytes = self.size * self.dtype.itemsize
         self.data = SimpleNamespace(ptr=ADDRESS)
         self.flags = SimpleNamespace(c_contiguous=True)

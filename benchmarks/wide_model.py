@@ -17,7 +17,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from benchmarks.cards import CARDS, Card
+from evonet.backends.cuda.cards import CARDS, Card
 from evonet.backends.cuda.cost import LAUNCH, WARP, TeamWork, Workload, launch_cycles
 from evonet.backends.cuda.plan import candidate_plans
 

@@ -5,6 +5,7 @@
 
 findings     what was found, and how it is printed
 machine      Python, compiled extension, workers, driver, CuPy, NVRTC, GPUs
+generation   where the time of a generation goes, here and by a model of two cards
 self_test    a comparison and a measurement of about a second
 speed        throughput of forward passes and of episodes
 comparisons  all computations that must have equal bits on a GPU and on the processor
@@ -26,6 +27,7 @@ def examine(verify_gpu: bool = False) -> Iterator[Finding]:
     Args:
         verify_gpu: Whether to compare GPU and processor thoroughly, which takes about a minute.
     """
+    from evonet.doctor.generation import look_at_generation
     from evonet.doctor.machine import (
         look_at_cuda,
         look_at_extension,
@@ -39,6 +41,7 @@ def examine(verify_gpu: bool = False) -> Iterator[Finding]:
     yield from look_at_workers()
     yield from look_at_cuda()
     yield from look_at_results()
+    yield from look_at_generation()
     if verify_gpu:
         from evonet.doctor.verify import verify
 

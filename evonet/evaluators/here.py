@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from dataclasses import replace
 
@@ -12,6 +13,7 @@ from evonet.decoders import Decoder, Identity
 from evonet.definitions.dynamics import Dynamics
 from evonet.errors import OptionError
 from evonet.evaluation import Evaluation, Round
+from evonet.evaluators.choice import BackendChoice
 from evonet.evaluators.jobs import WorkerRate
 from evonet.evaluators.lifetime import Curves, Lifetime
 from evonet.genes.population import Population
@@ -66,6 +68,7 @@ class Here:
         self._dynamics = dynamics
         self._backend = backend
         self._threads = threads
+        self._choice: BackendChoice | None = None  # made for the first generation
         self._decoder = Identity() if decoder is None else decoder
 
     def evaluate(
@@ -84,9 +87,11 @@ class Here:
         start = time.perf_counter()
         phenotypes, curves = self._learned(self._decoder.decode(population), seed)
         learned = time.perf_counter()
-        network = self._compile(phenotypes, genome_index)
+        network = self._compile(phenotypes, genome_index, self._pick(phenotypes))
         compiled = time.perf_counter()
         evaluation = self._task.score(Round(population, ids, network, seed, generation))
+        if self._choice is not None:
+            self._choice.note(time.perf_counter() - compiled)
         if self._lifetime is not None:
             # Genomes that are decoded have no genes for what their phenotypes learned.
             own = isinstance(self._decoder, Identity)
@@ -130,13 +135,26 @@ class Here:
     def close(self) -> None:
         """Does nothing: all that was used is the process's own."""
 
+    def _pick(self, phenotypes: Population) -> str:
+        """The backend for a generation; "auto" is chosen by price if it is known what they see."""
+        if self._backend != "auto" or os.environ.get("EVONET_BACKEND"):
+            return self._backend
+        if self._choice is None and self._task.is_native:
+            examples = self._task.examples()
+            if examples is not None and examples.x.ndim == 2:
+                self._choice = BackendChoice(len(examples.x), self._dynamics, self._threads)
+        return "auto" if self._choice is None else self._choice.pick(phenotypes)
+
     def _compile(
-        self, phenotypes: Population, genome_index: npt.NDArray[np.int64] | None
+        self,
+        phenotypes: Population,
+        genome_index: npt.NDArray[np.int64] | None,
+        backend: str | None = None,
     ) -> Network:
         return compile_with(
             phenotypes,
             self._dynamics,
-            backend=self._backend,
+            backend=self._backend if backend is None else backend,
             threads=self._threads,
             genome_index=genome_index,
         )

@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 from evonet.backends.cuda import discovery
+from evonet.backends.cuda.cards import CARDS
 from evonet.backends.cuda.device import Device
-from evonet.doctor import Finding, Report, machine, self_test, verify
+from evonet.doctor import Finding, Report, generation, machine, self_test, verify
 from evonet.doctor.__main__ import main
 from evonet.doctor.comparisons import COMPARISONS, BitComparison, compare
 from evonet.doctor.speed import Load, Play
@@ -284,3 +285,25 @@ def test_comparing_reports_what_differs() -> None:
     )
     zero, minus = np.array([0.0]), np.array([-0.0])
     assert compare("x", minus, zero) is not None
+
+
+def test_a_generation_is_described_phase_by_phase(monkeypatch: pytest.MonkeyPatch) -> None:
+    loads = [load._replace(measured=20) for load in generation.LOADS]
+    monkeypatch.setattr(generation, "LOADS", loads)
+    for load, finding in zip(loads, generation.look_at_generation(), strict=True):
+        first, here, *cards = finding.found.splitlines()
+        assert f"{load.genomes:,} genomes" in first
+        assert here.startswith("here, scaled from 20 genomes: ask ")
+        assert [line.split(",")[0] for line in cards] == [card.name for card in CARDS]
+        assert all("a model: pack " in line and "; in all " in line for line in cards)
+
+
+def test_the_model_of_a_generation_scales_with_genomes() -> None:
+    host = generation.measure_host(generation.LOADS[0]._replace(measured=20))
+    assert host.work.num_genomes == 10_000
+    assert host.work.num_edges > 100 * host.work.num_genomes
+    assert min(host.ask, host.compile, host.evaluate) > 0
+    slow, fast = (generation.price_on(card, host.work) for card in CARDS)
+    assert slow.pack == fast.pack  # the host's
+    assert slow.upload > fast.upload
+    assert slow.kernel > fast.kernel
