@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, cast
 
+from evonet.errors import FileFormatError
 from evonet.files.npz import read_npz
 from evonet.messages import show
 from evonet.tasks.data import find_targets
@@ -30,12 +31,23 @@ def describe_table(path: Path, changes: Mapping[str, object]) -> tuple[dict[str,
         FileFormatError: It is not a table.
         OSError: There is no such file, or it cannot be read.
     """
+    if path.suffix.lower() == ".npz" and _holds_images(path):
+        table: dict[str, object] = {"name": "images", "data": str(path.resolve())}
+        return table, f"{path.name}: classes of images, because it holds images and labels."
     kind, why = _find_kind(path, changes)
     other = "regression" if kind == "classification" else "classification"
     line = f"{path.name}: {kind}, because {why}."
     if "text" not in why:
         line += f" For {other}: evonet evolve {other} --data {path}"
     return table_options(kind) | {"data": str(path.resolve())}, line
+
+
+def _holds_images(path: Path) -> bool:
+    try:
+        read_npz(path, ("images", "labels"))
+    except FileFormatError:
+        return False
+    return True
 
 
 def table_options(kind: str) -> dict[str, object]:

@@ -10,6 +10,7 @@ import pytest
 
 import evonet
 from evonet import Config
+from evonet.cli.tables import describe_table
 from evonet.errors import FileFormatError, OptionError
 from evonet.runs.champion import read_champion
 from evonet.runs.prediction import predict_file
@@ -158,6 +159,17 @@ def test_bad_options_are_refused(options: dict[str, Any], words: str) -> None:
     with pytest.raises(OptionError) as caught:
         make(**options)
     assert words in str(caught.value)
+
+
+def test_a_file_of_images_is_a_task_by_itself(tmp_path: Path) -> None:
+    x, y = bars(12)
+    np.savez(tmp_path / "bars.npz", images=x, labels=y.argmax(axis=1))
+    np.savez(tmp_path / "table.npz", x=x.reshape(12, -1), y=y.argmax(axis=1))
+    table, line = describe_table(tmp_path / "bars.npz", {})
+    assert table["name"] == "images"
+    assert "because it holds images and labels" in line
+    assert make_task(**{**table, "front_steps": 0}).num_outputs == 2  # type: ignore[arg-type]
+    assert describe_table(tmp_path / "table.npz", {})[0]["name"] == "classification"
 
 
 def test_custom_activations_cannot_travel() -> None:
