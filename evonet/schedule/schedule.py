@@ -85,7 +85,13 @@ class Schedule:
 
     def __post_init__(self) -> None:
         """Makes all arrays read-only; copies those that somebody else could still write to."""
-        for name, array in self.arrays().items():
+        for name in _ARRAYS:
+            array = getattr(self, name)
+            # Most have memory of their own, which one look shows.
+            if type(array) is np.ndarray and not (
+                array.flags.writeable or isinstance(array.base, np.ndarray)
+            ):
+                continue
             if _is_writable(name, array):
                 copied = array.copy()
                 copied.flags.writeable = False

@@ -60,25 +60,19 @@ def plan_mating(
     species = species[max(0, len(species) - pop_size // least) :]
     members, starts = join_members(species)
     amounts = share_out(scores[members], starts, pop_size, least, config)
-    sizes = [len(s.members) for s in species]
-    elitism, surviving = config.elitism, config.survival_threshold
-    kept = [min(elitism, amount, n) for amount, n in zip(amounts, sizes, strict=True)]
-    parents = [min(n, max(2, math.ceil(surviving * n))) for n in sizes]
-    children = [amount - elites for amount, elites in zip(amounts, kept, strict=True)]
+    sizes = np.diff(starts)
+    kept = np.minimum(np.minimum(amounts, config.elitism), sizes)
+    best = np.ceil(config.survival_threshold * sizes).astype(np.int64)
+    parents = np.minimum(sizes, np.maximum(best, 2))
     shares = MatingShares(
-        members,
-        starts,
-        np.array(kept),
-        np.array(parents),
-        np.array(children),
-        config.interspecies_crossover_prob,
+        members, starts, kept, parents, amounts - kept, config.interspecies_crossover_prob
     )
     return MatingPlan(species, *engine.mate(scores, shares, seed, generation))
 
 
 def share_out(
     scores: Scores, starts: Indices, pop_size: int, least: int, config: ReproductionTable
-) -> list[int]:
+) -> Indices:
     """Shares out the next generation.
 
     Args:
@@ -92,44 +86,48 @@ def share_out(
         [S] genomes per species, exactly pop_size in all.
     """
     # Only ratios matter. Powers of two leave them alone, and sums of huge scores stay finite.
-    means = [mean * 2.0**-64 for mean in group_means(scores, starts)]
+    means = np.array(group_means(scores, starts)) * 2.0**-64
     if config.fitness_sharing == "canonical":
-        lowest = min(means)
-        shift = -lowest + 1e-6 * 2.0**-64 if lowest < 0 else 0.0
-        adjusted = [m + shift for m in means]
+        lowest = means.min()
+        adjusted = means + (1e-6 * 2.0**-64 - lowest if lowest < 0 else 0.0)
     else:
-        low, high = float(scores.min()) * 2.0**-64, float(scores.max()) * 2.0**-64
-        adjusted = [(m - low) / max(2.0**-64, high - low) for m in means]
-    total = math.fsum(adjusted)
-    shares = [max(float(least), a / total * pop_size if total > 0 else 0.0) for a in adjusted]
+        low, high = scores.min() * 2.0**-64, scores.max() * 2.0**-64
+        adjusted = (means - low) / max(2.0**-64, high - low)
+    total = math.fsum(adjusted.tolist())
+    shares = np.maximum(
+        adjusted / total * pop_size if total > 0 else np.zeros_like(adjusted), least
+    )
     if config.spawn_method == "proportional":
-        amounts = [round(share) for share in shares]
+        amounts = np.rint(shares)
     else:
-        sizes = np.diff(starts).tolist()
-        amounts = [_half_way(size, share) for size, share in zip(sizes, shares, strict=True)]
-        norm = pop_size / sum(amounts)
-        amounts = [max(least, round(amount * norm)) for amount in amounts]
-    return _settle(amounts, pop_size, least)
+        sizes = np.diff(starts)
+        amounts = _half_way(sizes, shares)
+        norm = pop_size / amounts.sum()
+        amounts = np.maximum(np.rint(amounts * norm), least)
+    return _settle(amounts.astype(np.int64), pop_size, least)
 
 
-def _half_way(size: int, share: float) -> int:
-    """Moves a species half the way to its share, and by at least one."""
-    step = (share - size) * 0.5
-    if round(step) != 0:
-        return size + round(step)
-    return size + (step > 0) - (step < 0)
+def _half_way(sizes: Indices, shares: Scores) -> Scores:
+    """Moves species half the way to their shares, and by at least one."""
+    steps = (shares - sizes) * 0.5
+    whole = np.rint(steps)
+    moved: Scores = np.add(sizes, np.where(whole != 0, whole, np.sign(steps)), dtype=np.float64)
+    return moved
 
 
-def _settle(amounts: list[int], pop_size: int, least: int) -> list[int]:
+def _settle(amounts: Indices, pop_size: int, least: int) -> Indices:
     """Adds to the smallest or takes from the largest, one by one, until the sum is right."""
-    missing = pop_size - sum(amounts)
-    order = sorted(range(len(amounts)), key=amounts.__getitem__, reverse=missing < 0)
+    missing = pop_size - int(amounts.sum())
+    if missing == 0:
+        return amounts
+    left = amounts.tolist()
+    order = sorted(range(len(left)), key=left.__getitem__, reverse=missing < 0)
     while missing:
         for i in order:
             if missing > 0:
-                amounts[i] += 1
+                left[i] += 1
                 missing -= 1
-            elif missing < 0 and amounts[i] > least:
-                amounts[i] -= 1
+            elif missing < 0 and left[i] > least:
+                left[i] -= 1
                 missing += 1
-    return amounts
+    return np.array(left)

@@ -42,7 +42,7 @@ class ScoreHistory(Sequence[float]):
         else:
             longer._recent = (*recent[1:], score)
             longer._forgotten = max(self._forgotten, recent[0])
-        longer.best = max(self.best, score)
+        longer.best = score if score > self.best else self.best
         return longer
 
     def packed(self) -> list[float]:
@@ -109,7 +109,7 @@ class Species:
     def with_score(self, score: float, generation: int) -> Species:
         """Returns the species with its score in a generation."""
         history = self.score_history
-        improved = score > history.best or not history
+        improved = score > history.best or not history._recent
         return Species(
             self.key,
             self.created,

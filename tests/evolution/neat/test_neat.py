@@ -383,7 +383,7 @@ def test_shares_are_those_of_neat_python(
         exact = neat.DefaultReproduction._adjust_spawn_exact(None, theirs, pop_size, least)
     except RuntimeError:
         return  # It takes from each species once, and gives up if that is not enough.
-    assert amounts == exact
+    assert amounts.tolist() == exact
 
 
 @given(
@@ -417,7 +417,7 @@ def test_proportional_shares_jump_and_smoothed_ones_go_half_way() -> None:
             100,
             1,
             ReproductionTable(fitness_sharing="canonical", spawn_method=method),
-        )
+        ).tolist()
         for method in ("proportional", "smoothed")
     }
     assert shares == {"proportional": [75, 25], "smoothed": [42, 58]}
