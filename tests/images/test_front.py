@@ -103,6 +103,22 @@ def test_a_front_is_a_convolution_in_the_order_of_pytorch(backend: str) -> None:
     np.testing.assert_allclose(front(x), pooled.reshape(3, -1), rtol=1e-12, atol=1e-14)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    ("channels", "outputs", "kernel"), [(64, 70, 3), (300, 20, 2), (40, 33, (5, 4))]
+)
+def test_bits_do_not_depend_on_how_many_weights_fit_into_a_cache(
+    channels: int, outputs: int, kernel: Any, dtype: type, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    layers, shape = [Conv(outputs, kernel, 1, 1, pool=2)], (channels, 7, 7)
+    x = draw_images((1, *shape), 0.6, True, 1, dtype)
+    wanted = ConvFront(layers, shape, dtype=dtype, backend="reference")(x)
+    for simd in require_native().simd_levels():
+        monkeypatch.setenv("EVONET_SIMD", simd)
+        found = ConvFront(layers, shape, dtype=dtype, backend="cpu")(x, "sparse")
+        np.testing.assert_array_equal(bits(found), bits(wanted))
+
+
 @pytest.mark.parametrize("path", ["sparse", "dense"])
 def test_a_pool_may_be_as_large_as_its_map(path: Any) -> None:
     layers = [Conv(40, 1, pool=Pool(23, 1, "average"))]

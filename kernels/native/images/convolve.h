@@ -4,7 +4,8 @@
 // A window's sum has two ways. Dense: some windows at a time, so that a weight is loaded once for
 // all of them. Sparse: one window after the other, its non-zeros only, each of which loads its
 // weights. A weight's load costs as much as its multiplication, so that dense wins where about
-// half of the inputs or fewer are 0: cost.
+// half of the inputs or fewer are 0: cost. Where a window has many non-zeros, all windows of a tile
+// meet a slab of weights that fits into the first cache before the next slab.
 #pragma once
 
 #include <cstddef>
@@ -18,6 +19,7 @@ EVONET_NAMESPACE_BEGIN
 
 // Windows of a tile: at most so many, so that sums of a block fit into the first cache.
 constexpr int kTilePixels = 96;
+constexpr int64_t kFirstCache = 20 << 10;    // bytes of weights that stay in it beside sums
 constexpr int64_t kSecondCache = 600 << 10;  // bytes of weights that surely stay in it
 #if defined(__AVX512F__)
 constexpr int kSumRegisters = 24;  // of 32
@@ -81,6 +83,40 @@ EVONET_FN void add_sparse(const ConvLayer<T>& layer, const T* weights, const Pac
   for (int n = 0; n < N; ++n) store(out + n * kLane, sum[n]);
 }
 
+// Adds the non-zeros that meet the taps [begin, end) of row ky of all windows of a tile, whose
+// weights stay in the first cache meanwhile. A window remembers in `next` how far it is in its row.
+template <class T, int N>
+EVONET_FN void add_slab(const ConvLayer<T>& layer, const T* weights, const PackedMap<T>& map,
+                        ConvTile tile, int ky, int begin, int end, int32_t* next, T* out) {
+  using V = FullVector<T>;
+  constexpr int kLane = kVectorLanes<T>, kBlock = N * kLane;
+  const ConvShape& s = layer.shape;
+  const T* const row_weights = weights + int64_t{ky} * s.run_length() * kBlock;
+  for (int y = tile.top; y < tile.bottom; ++y) {
+    const int64_t row = int64_t{y} * s.stride + ky;
+    const int32_t* const start = map.start + row * (s.width + 1);
+    const T* const value = map.value + row * s.row_length();
+    const int32_t* const position = map.position + row * s.row_length();
+    for (int x = tile.left; x < tile.right; ++x, ++next, out += kBlock) {
+      const int left = x * s.stride, last = start[left + s.kernel_width];
+      const int shift = left * s.channels, limit = shift + end;
+      int i = begin == 0 ? start[left] : *next;
+      V sum[N] = {};
+      if (ky > 0 || begin > 0) {
+        for (int n = 0; n < N; ++n) sum[n] = load<V>(out + n * kLane);
+      }
+      const T* const from = row_weights - int64_t{shift} * kBlock;
+      for (; i < last && position[i] < limit; ++i) {
+        const V here = broadcast<V>(value[i]);
+        const T* const w = from + int64_t{position[i]} * kBlock;
+        for (int n = 0; n < N; ++n) sum[n] = multiply_add(here, load<V>(w + n * kLane), sum[n]);
+      }
+      for (int n = 0; n < N; ++n) store(out + n * kLane, sum[n]);
+      *next = i;
+    }
+  }
+}
+
 // The sums of W windows, whose first pixels are given.
 template <class T, int N, int W>
 EVONET_FN void sum_dense(const ConvLayer<T>& layer, const T* weights, const T* const* windows,
@@ -112,7 +148,8 @@ EVONET_FN void sum_dense(const ConvLayer<T>& layer, const T* weights, const T* c
 // In multiplications of a weight vector by an input, as the dense way does them; measured on Zen 4
 // with AVX-512, where the sparse way also loads a weight for each.
 struct ConvCost {
-  static constexpr float kTerm = 2.2f;    // of a non-zero, for all vectors of a block
+  static constexpr float kTerm = 2.0f;    // of a non-zero, for all vectors of a block
+  static constexpr int kSlab = 10;        // non-zeros of a window that are worth a slab of weights
   static constexpr float kWindow = 12.f;  // of a window: mispredicted ends of its rows
 };
 
@@ -139,6 +176,18 @@ __attribute__((noinline)) void sum_windows(const ConvLayer<T>& layer, const T* w
     const float sparse = ConvCost::kTerm * float(found) + ConvCost::kWindow * float(count);
     if (path == ConvPath::kSparse || sparse < float(terms)) {
       counts.sparse_terms += found;
+      const int slab = int(kFirstCache / (kBlock * int64_t{sizeof(T)}));
+      const int64_t slabs = int64_t{s.kernel_height} * ((s.run_length() + slab - 1) / slab);
+      if (count <= kTilePixels && slabs > 1 && found >= ConvCost::kSlab * count * slabs) {
+        int32_t next[kTilePixels];
+        for (int ky = 0; ky < s.kernel_height; ++ky) {
+          for (int begin = 0; begin < s.run_length(); begin += slab) {
+            const int end = begin + slab < s.run_length() ? begin + slab : s.run_length();
+            add_slab<T, N>(layer, weights, map, tile, ky, begin, end, next, out);
+          }
+        }
+        return;
+      }
       // Weights of as many rows of windows as fit into the second cache serve all windows of a
       // tile before the next ones.
       const int64_t row_bytes = int64_t{s.run_length()} * kBlock * int64_t{sizeof(T)};
