@@ -200,3 +200,39 @@ def test_a_task_follows_examples_that_are_replaced() -> None:
     assert first.tobytes() != second.tobytes()
     task.x[:] = 1.0
     same(task.evaluate(network, 0), first)
+
+
+def test_every_allocation_may_fail_once(imaginary_gpus: Lend) -> None:
+    machine = imaginary_gpus()
+    x, targets, genomes = fixed(16, 3), fixed(16, 2), population()
+    expected = evonet.compile(genomes, backend="cpu").loss(x, targets)
+    evonet.compile(genomes, backend="cuda").loss(x, targets)  # kernels are loaded
+    for number in range(1, 40):
+        copies = [np.array(part) for part in (x, targets)]
+        for part in copies:
+            part.setflags(write=False)
+        network = evonet.compile(genomes, backend="cuda")
+        before = machine.num_allocations
+        machine.fail_at = {before + number}
+        for _ in range(2):
+            same(network.loss(*copies), expected)
+        if machine.num_allocations < before + number:
+            break
+    else:
+        raise AssertionError("it never ran without a failure")
+    assert number > 10
+
+
+@pytest.mark.parametrize("pace", PACES)
+def test_every_gpu_keeps_samples_of_its_own(
+    pace: Any, imaginary_gpus: Lend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from evonet.backends.cuda import backend
+
+    machine = imaginary_gpus(num_devices=2, pace=pace)
+    monkeypatch.setattr(backend, "LEAST_WORK", 1)
+    x, targets, genomes = fixed(16, 3), fixed(16, 2), population()
+    expected = evonet.compile(genomes, backend="cpu").loss(x, targets)
+    for _ in range(3):
+        same(evonet.compile(genomes, backend="cuda").loss(x, targets), expected)
+    assert {device for _, device in machine.log} == {0, 1}
