@@ -9,7 +9,6 @@ if TYPE_CHECKING:
     from evonet.backends.cuda.cost import Workload
     from evonet.backends.cuda.device import Device, DeviceArray
     from evonet.backends.cuda.launch import LaunchPlan
-    from evonet.backends.cuda.resident import Resident
 
 
 class PreparedCall:
@@ -17,7 +16,6 @@ class PreparedCall:
 
     Attributes:
         work: What it evaluates.
-        genes: The genes; with others it must be prepared anew.
         x_shape: The shape of the samples that it takes.
     """
 
@@ -25,12 +23,10 @@ class PreparedCall:
         self,
         launch: Callable[[tuple[Any, ...]], None],
         work: Workload,
-        genes: Resident,
         arguments: tuple[tuple[Any, ...], tuple[Any, ...]],
         x_shape: tuple[int, ...],
     ) -> None:
         self.work = work
-        self.genes = genes
         self.x_shape = x_shape
         self._launch = launch
         self._before, self._behind = arguments
@@ -41,14 +37,13 @@ class PreparedCall:
         device: Device,
         plan: LaunchPlan,
         work: Workload,
-        genes: Resident,
         arguments: tuple[Any, ...],
         x: DeviceArray,
     ) -> PreparedCall:
         """Takes the arguments of a launch, among which x is followed by the outputs."""
         at = next(i for i, value in enumerate(arguments) if value is x)
         parts = arguments[:at], arguments[at + 2 :]
-        return cls(device.prepare(plan), work, genes, parts, x.shape)
+        return cls(device.prepare(plan), work, parts, x.shape)
 
     def run(self, x: DeviceArray, y: DeviceArray) -> None:
         """Evaluates samples x to y [P, B, O] on the current stream."""

@@ -44,8 +44,3 @@ class Samples:
         """Notes that the current stream reads them."""
         if self._resident is not None:
             self._resident.was_read()
-
-    def forget(self) -> None:
-        """Lets go of what was brought, so that its memory can be freed."""
-        if self._shared is not self._x:
-            self._shared = self._resident = None

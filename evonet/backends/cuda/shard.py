@@ -167,7 +167,7 @@ class Shard:
             else:
                 self.device.copy(outputs, rows)
 
-        self._run_forward(x.shape[-2], run, samples)
+        self._run_forward(x.shape[-2], run)
 
     def loss(self, x: Any, targets: Any, loss: int, losses: npt.NDArray[Any]) -> None:
         """Evaluates and adds up losses, to this shard's rows of `losses` [P, 2] on the host."""
@@ -184,7 +184,7 @@ class Shard:
             self._prepare_after(begin, end)
             device.download(found, losses[begin:end])
 
-        self._run_forward(x.shape[-2], run, samples, goals)
+        self._run_forward(x.shape[-2], run)
 
     def rollout(self, episodes: Episodes, genomes: npt.NDArray[np.int64], rollout: Rollout) -> None:
         """Plays episodes in one launch, for those of `genomes` [K] that are in this shard."""
@@ -222,16 +222,8 @@ class Shard:
                 ),
             )
 
-    def _run_forward(
-        self, num_samples: int, work: Callable[[int, int], None], *brought: Samples
-    ) -> None:
+    def _run_forward(self, num_samples: int, work: Callable[[int, int], None]) -> None:
         row_nbytes = num_samples * self._schedule.num_outputs * self._schedule.dtype.itemsize
-
-        def free() -> None:
-            for samples in brought:
-                samples.forget()
-            self.free()
-
         with self._lock:
             self._forward_chunks.run(
                 self.begin,
@@ -239,7 +231,7 @@ class Shard:
                 self._forward_chunks.known(num_samples) or self._likely_chunk(row_nbytes),
                 num_samples,
                 work,
-                free,
+                self.free,
                 lambda genome: (
                     f"Genome {genome} alone does not fit with {num_samples} samples: "
                     "pass fewer samples at a time, or free memory on that GPU."
@@ -271,8 +263,8 @@ class Shard:
         """Launches the forward pass of a chunk."""
         s = self._schedule
         genes, x = self._upload(begin, end), samples.of(begin, end)
-        call = self._calls.get((begin, end, x.shape))
-        if call is not None and call.genes is genes and state is None:
+        call = self._calls.get((begin, end, x.shape))  # those of genes that were freed are gone
+        if call is not None and state is None:
             call.run(x, outputs)
             self._note_reads(genes, samples)
             return call.work
@@ -292,7 +284,7 @@ class Shard:
             arguments = forward_arguments(plan, work, s, genes.arrays, x, outputs, scratch, start)
             self._launch(plan, arguments)
             if scratch is None and state is None and genes is self._uploaded:
-                self._remember_call(PreparedCall.of(self.device, plan, work, genes, arguments, x))
+                self._remember_call(PreparedCall.of(self.device, plan, work, arguments, x))
         self._note_reads(genes, samples)
         if state is not None:
             state.was_used()

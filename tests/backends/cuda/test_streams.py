@@ -93,6 +93,48 @@ def test_steps_on_several_streams_follow_each_other(
             assert wrong_genomes(outputs[turn].get(), expected[turn]) == 0
 
 
+def fixed_samples(size: int) -> np.ndarray:
+    """Samples that cannot change, so that they stay on the GPU."""
+    x = samples(size)
+    x.setflags(write=False)
+    return x
+
+
+@each_pace
+def test_a_second_stream_waits_for_samples_that_stay_on_the_gpu(
+    pace: Any, imaginary_gpus: Lend
+) -> None:
+    imaginary_gpus(pace=pace)
+    networks = [evonet.compile(population(seed), backend="cuda") for seed in (1, 2)]
+    x = fixed_samples(9)
+    first, second = new_stream(), new_stream()
+    with first:
+        networks[0](x, out="device")
+    with second:
+        found = networks[1](x, out="device").get()
+    assert wrong_genomes(found, evonet.compile(population(2), backend="cpu")(x)) == 0
+
+
+@each_pace
+def test_samples_are_not_freed_while_another_stream_reads_them(
+    pace: Any, imaginary_gpus: Lend
+) -> None:
+    imaginary_gpus(pace=pace)
+    x = fixed_samples(9)
+    network = evonet.compile(population(), backend="cuda")
+    expected = evonet.compile(population(), backend="cpu")(x)
+    first, second = new_stream(), new_stream()
+    with first:
+        network(x)
+    with second:
+        y = network(x, out="device")
+    del x  # its memory is the first stream's to use again
+    with first:
+        evonet.compile(population(seed=2), backend="cuda")(samples(9, 5))
+    with second:
+        assert wrong_genomes(y.get(), expected) == 0
+
+
 @each_pace
 def test_memory_is_not_freed_while_another_stream_reads_it(pace: Any, imaginary_gpus: Lend) -> None:
     imaginary_gpus(pace=pace)
