@@ -215,7 +215,7 @@ def _wide_plans(work: Workload, limits: DeviceLimits) -> Iterator[LaunchPlan]:
 def _wide_columns(work: Workload, limits: DeviceLimits, tile: int) -> int:
     """Samples of a piece: as many as keep its values in cache, but enough for all threads."""
     wanted = -(-work.num_samples // tile) * tile
-    column = work.num_genomes * work.max_slots * work.dtype.itemsize  # bytes
+    column = work.num_genomes * max(work.max_slots, 1) * work.dtype.itemsize  # bytes
     cached = CACHED // column // tile * tile
     threads = 2 * limits.num_sms * limits.max_threads_per_sm
     busy = -(-threads // (work.num_genomes * max(work.max_level_width, 1) * tile)) * tile

@@ -161,6 +161,15 @@ def test_networks_without_inputs(mapping: str) -> None:
     assert_same_bits(run_forward(schedule, x, mapping), cpu(schedule, x))
 
 
+@pytest.mark.parametrize("mapping", MAPPINGS)
+def test_networks_without_any_value(mapping: str) -> None:
+    only_a_cycle = ([0], [(0, 0, 1.0)])
+    schedule = build_schedule(Population.from_genes(0, 1, [only_a_cycle]), on_cycle="zero")
+    assert schedule.num_nodes == 0
+    x = np.zeros((3, 0), np.float32)
+    assert_same_bits(run_forward(schedule, x, mapping), cpu(schedule, x))
+
+
 @settings(max_examples=40)
 @given(strategies.populations(min_genomes=1), st.sampled_from(MAPPINGS), st.data())
 def test_arbitrary_genomes(population: Population, mapping: str, data: st.DataObject) -> None:
