@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 import evonet
-from evonet import Population
-from evonet.backends.cuda import shard
+from evonet import BackendError, DeviceMemoryError, Population
+from evonet.backends.cuda import layout, shard
+from evonet.backends.cuda.discovery import usable_devices
 from evonet.backends.cuda.layout import packed_nbytes
 from evonet.tasks import Supervised
 from tests.cupy_stand_in import PACES, Machine
@@ -175,6 +176,19 @@ def test_genes_that_were_freed_are_sent_again_for_a_repeated_call(imaginary_gpus
     same(gpu(x), cpu(x))
 
 
+@pytest.mark.parametrize(("limit", "most"), [("MOST_UNITS", 9), ("MOST_SLOTS", 4)])
+def test_genomes_that_are_too_large_are_refused_before_they_are_sent(
+    limit: str, most: int, imaginary_gpus: Lend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = imaginary_gpus()
+    network = evonet.compile(population(), backend="cuda")
+    monkeypatch.setattr(layout, limit, most)
+    sent = machine.num_sent
+    with pytest.raises(BackendError, match=f"at most {most}"):
+        network(fixed(5, 3))
+    assert machine.num_sent == sent
+
+
 def test_a_task_gives_the_same_arrays_to_every_generation(imaginary_gpus: Lend) -> None:
     machine = imaginary_gpus()
     given = np.ones((8, 3))
@@ -202,6 +216,9 @@ def test_a_task_follows_examples_that_are_replaced() -> None:
     assert first.tobytes() != second.tobytes()
     task.x[:] = 1.0
     same(task.evaluate(network, 0), first)
+    task.x = np.full((8, 3), 2.0)
+    task.x.setflags(write=False)
+    same(task.evaluate(network, 0), second)
 
 
 def test_every_allocation_may_fail_once(imaginary_gpus: Lend) -> None:
@@ -238,3 +255,14 @@ def test_every_gpu_keeps_samples_of_its_own(
     for _ in range(3):
         same(evonet.compile(genomes, backend="cuda").loss(x, targets), expected)
     assert {device for _, device in machine.log} == {0, 1}
+
+
+def test_the_current_gpu_is_another_one_only_for_a_while(imaginary_gpus: Lend) -> None:
+    machine = imaginary_gpus(num_devices=2)
+    device = usable_devices()[1]
+    device.empty((3,), np.float32)
+    assert machine.current == 0
+    machine.fail_from = machine.num_allocations + 1
+    with pytest.raises(DeviceMemoryError):
+        device.empty((3,), np.float32)
+    assert machine.current == 0
