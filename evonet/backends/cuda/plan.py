@@ -185,8 +185,9 @@ def _wide_plans(work: Workload, limits: DeviceLimits) -> Iterator[LaunchPlan]:
         resident = resident_blocks(limits, block, registers, shared)
         columns = _wide_columns(work, limits, tile)
         groups = columns // tile
-        for strip in _powers_of_2(min(MOST_STRIP, 2 * work.max_level_width - 1)):
-            strips = work.num_genomes * -(-work.max_level_width // strip)
+        width = max(work.max_level_width, 1)  # there may be no level at all
+        for strip in _powers_of_2(min(MOST_STRIP, 2 * width - 1)):
+            strips = work.num_genomes * -(-width // strip)
             blocks = -(-strips // warps) * groups
             if blocks > MOST_TEAMS // block:
                 continue

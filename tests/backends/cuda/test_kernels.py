@@ -162,11 +162,13 @@ def test_networks_without_inputs(mapping: str) -> None:
 
 
 @pytest.mark.parametrize("mapping", MAPPINGS)
-def test_networks_without_any_value(mapping: str) -> None:
+@pytest.mark.parametrize("num_inputs", [0, 2])
+def test_networks_without_any_level(num_inputs: int, mapping: str) -> None:
     only_a_cycle = ([0], [(0, 0, 1.0)])
-    schedule = build_schedule(Population.from_genes(0, 1, [only_a_cycle]), on_cycle="zero")
+    population = Population.from_genes(num_inputs, 1, [only_a_cycle])
+    schedule = build_schedule(population, on_cycle="zero")
     assert schedule.num_nodes == 0
-    x = np.zeros((3, 0), np.float32)
+    x = np.zeros((3, num_inputs), np.float32)
     assert_same_bits(run_forward(schedule, x, mapping), cpu(schedule, x))
 
 
