@@ -259,7 +259,8 @@ def test_every_gpu_keeps_samples_of_its_own(
 
 def test_the_current_gpu_is_another_one_only_for_a_while(imaginary_gpus: Lend) -> None:
     machine = imaginary_gpus(num_devices=2)
-    device = usable_devices()[1]
+    (device,) = (each for each in usable_devices() if each.index == 1)
+    machine.current = 0
     device.empty((3,), np.float32)
     assert machine.current == 0
     machine.fail_from = machine.num_allocations + 1
