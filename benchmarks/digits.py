@@ -44,7 +44,7 @@ def run_evonet(seed: int, generations: int) -> tuple[ImageTask, float, float, fl
     wall, start = time.perf_counter(), time.process_time()
     task = task_from_config(config)
     assert isinstance(task, ImageTask)
-    _ = task.front
+    task.learned_front()
     learned = time.process_time()
     best = evonet.evolve(task, config).best
     assert best is not None

@@ -15,6 +15,7 @@ def command(name: str | None) -> None:
     The [task] table of a config sets the options of its task, and so does
     `evonet evolve NAME --set task.OPTION=VALUE`.
     """
+    from evonet.config.docstrings import in_a_file
     from evonet.installation import resource_folder
     from evonet.messages import show
     from evonet.tasks.registry import TASKS, find_task
@@ -38,7 +39,7 @@ def command(name: str | None) -> None:
         default = defaults.get(option)
         note = "optional" if default is None else f"default {show(default)}"
         click.echo(f"  {option:14} {'required' if option in entry.required else note}")
-        meaning = meanings.get(option, "").replace("None", "leaving it out")
+        meaning = in_a_file(meanings.get(option, ""))
         for line in textwrap.wrap(meaning, 80):
             click.echo(f"  {'':14}   {line}")
     for setting, value in entry.settings.items():

@@ -15,7 +15,7 @@ from typing import Final
 
 from evonet.config import Config
 from evonet.config.config import TABLES
-from evonet.config.docstrings import read_section
+from evonet.config.docstrings import in_a_file, read_section
 from evonet.config.schema import Schema
 from evonet.config.toml import write
 from evonet.installation import resource_folder
@@ -69,7 +69,7 @@ def _task_table(task: RegisteredTask, own: dict[str, dict[str, object]]) -> str:
     lines = ["[task]", _entry("name", task.name)]
     given, defaults, meanings = own.get("task", {}), task.defaults, task.meanings
     for name in task.options:
-        lines += _comment(meanings.get(name, "").replace("None", "leaving it out"))
+        lines += _comment(in_a_file(meanings.get(name, "")))
         if name in given:
             lines.append(_entry(name, given[name]))
         elif name in task.required:
@@ -101,7 +101,7 @@ def _settings(
         if name in FILLED_IN_BY_THE_TASK:
             continue
         if meaning[field.name] not in explained:
-            yield from _comment(meaning[field.name].replace("None", "leaving it out"))
+            yield from _comment(in_a_file(meaning[field.name]))
         yield _entry(name, given[name]) if name in given else _commented_out(name, value)
     explained.update(meaning.values())
 

@@ -27,3 +27,8 @@ def read_arguments(function: Callable[..., Any]) -> dict[str, str]:
         function = function.func
     documented = vars(function).get("__init__") if isinstance(function, type) else function
     return read_section(documented, "Args")
+
+
+def in_a_file(meaning: str) -> str:
+    """Words a meaning for files, which cannot say None: an option is left out there."""
+    return meaning.replace("None for", "leave it out for").replace("None", "leaving it out")

@@ -118,8 +118,7 @@ class ImageTask(Task):
         parts = self._named_parts().items()
         return {name: (self.encoding.inputs(self._pixels(part)), part.y) for name, part in parts}
 
-    @property
-    def front(self) -> ConvFront:
+    def learned_front(self) -> ConvFront:
         """The front, which learns now if it has not yet."""
         with self._lock:
             if not self._learned:
@@ -155,7 +154,7 @@ class ImageTask(Task):
     @property
     def state(self) -> dict[str, Array]:
         """The weights of the front."""
-        return {STATE: pack_front(self.front)}
+        return {STATE: pack_front(self.learned_front())}
 
     @state.setter
     def state(self, state: Mapping[str, Array]) -> None:
@@ -170,7 +169,7 @@ class ImageTask(Task):
     @property
     def scored(self) -> Supervised:
         """The features of all parts as examples."""
-        front = self.front
+        front = self.learned_front()
         with self._lock:
             if self._scored is None:
                 self._scored = self._make(front)
@@ -230,7 +229,11 @@ class ImageTask(Task):
         """Lets one network answer all images, and shows what it sees of some."""
         part = self._parts.test or self._parts.validation or self._parts.train
         sight = describe_sight(
-            self.front, self.encoding.inputs(self._pixels(part)), part.y, network, self.output_names
+            self.learned_front(),
+            self.encoding.inputs(self._pixels(part)),
+            part.y,
+            network,
+            self.output_names,
         )
         return {**self.scored.results(network), "sight": sight}
 

@@ -17,6 +17,7 @@ from evonet.runs.prediction import predict_file
 from evonet.tasks import make_task
 from evonet.tasks.image_encoding import ImageEncoding
 from evonet.tasks.images import ImageTask
+from evonet.tasks.registry import find_task
 from tests.images.test_learning import bars
 
 FRONT = {"layers": [{"channels": 4, "pool": 2}, {"channels": 4}]}
@@ -47,9 +48,12 @@ def test_the_front_learns_before_it_is_first_needed() -> None:
     task = make()
     drawn = task._front.arrays
     assert task.num_inputs == task._front.num_features
-    learned = task.front.arrays
+    learned = task.learned_front().arrays
     assert any((learned[name] != drawn[name]).any() for name in drawn)
-    assert make(front_steps=0).front.arrays["0.weight"].tobytes() == drawn["0.weight"].tobytes()
+    assert (
+        make(front_steps=0).learned_front().arrays["0.weight"].tobytes()
+        == drawn["0.weight"].tobytes()
+    )
     # The same again gives the same weights.
     np.testing.assert_array_equal(make().state["front"], task.state["front"])
 
@@ -63,7 +67,7 @@ def test_all_parts_have_the_features_of_their_images() -> None:
         "validation": 19,
         "held out": 24,
     }
-    features = {row.tobytes() for row in task.front(x).astype(np.float64)}
+    features = {row.tobytes() for row in task.learned_front()(x).astype(np.float64)}
     assert all(row.tobytes() in features for part in parts.values() for row in part.x)
     assert task.encoding.scale == 1
 
@@ -71,7 +75,9 @@ def test_all_parts_have_the_features_of_their_images() -> None:
 def test_state_carries_the_front_to_a_task_that_has_not_learned() -> None:
     task, other = make(), make(front_steps=10**6)  # which would take minutes
     other.state = task.state
-    np.testing.assert_array_equal(other.front.arrays["1.weight"], task.front.arrays["1.weight"])
+    np.testing.assert_array_equal(
+        other.learned_front().arrays["1.weight"], task.learned_front().arrays["1.weight"]
+    )
     np.testing.assert_array_equal(other.examples().x, task.examples().x)
     with pytest.raises(OptionError, match='has the state "front"'):
         other.state = {"moments": np.zeros(3)}
@@ -198,3 +204,8 @@ def test_an_encoding_from_elsewhere_is_checked() -> None:
         make().encoding.front({})
     with pytest.raises(FileFormatError, match="the front has"):
         make().encoding.front({"front": np.zeros(3)})
+
+
+def test_describing_the_task_teaches_no_front(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(ImageTask, "_learn")
+    assert find_task("images").defaults["front"] is None
