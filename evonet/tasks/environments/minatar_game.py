@@ -13,7 +13,7 @@ import gymnasium
 import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
-from minatar import Environment as Game  # type: ignore[import-untyped]
+from minatar import Environment as Game
 
 CELL: Final = 16  # pixels of a square of a drawn screen
 
