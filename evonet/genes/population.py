@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NoReturn, SupportsIndex, overload
+from typing import Any, Final, NoReturn, SupportsIndex, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -14,12 +14,16 @@ from evonet.definitions.providers import GENOME_READERS, GENOME_WRITERS
 from evonet.errors import OptionError, ShapeError
 from evonet.genes.arrays import ARRAYS, Int64Array, RealArray, RealType, real_type
 from evonet.genes.build import GenomeLike, arrays_from_lists
+from evonet.genes.distant import DistantGenes
 from evonet.genes.file import read_population, save_population
 from evonet.genes.genome import Genome
 from evonet.genes.layers import is_one_network, layers_to_arrays, read_layers
 from evonet.genes.random import random_arrays
 from evonet.genes.selection import join_genomes, select_genomes
 from evonet.genes.validation import check_population
+
+PARTS: Final = ("num_inputs", "num_outputs", *ARRAYS)
+"""What a population consists of, by name."""
 
 
 class Population:
@@ -34,6 +38,9 @@ class Population:
     `population[3]` is a readable `Genome`; `population[2:5]` (which shares memory),
     `population[mask]` and `population[[3, 1, 1]]` are populations. Two populations are equal if
     all their arrays have the same bits, so 0.0 and -0.0 differ.
+
+    The genes of a population that was bred on a GPU stay there; an array is copied to the host when
+    it is first read, and then kept.
 
     Attributes:
         num_inputs: How many inputs each network has, I.
@@ -53,9 +60,10 @@ class Population:
         enabled: Whether the connection carries anything, bool [E].
         rank: The order in which the genome lists its links, a permutation of 0, 1, ... inside
             each genome, int32 [E]. Sums follow this order.
+        distant: The genes in the memory of a GPU, for code that can use them there; usually None.
     """
 
-    __slots__ = ("num_inputs", "num_outputs", *ARRAYS)
+    __slots__ = (*PARTS, "distant")
     __hash__ = None  # type: ignore[assignment]
 
     num_inputs: int
@@ -74,6 +82,7 @@ class Population:
     weight: RealArray
     enabled: NDArray[np.bool_]
     rank: NDArray[np.int32]
+    distant: DistantGenes | None
 
     def __init__(
         self,
@@ -104,10 +113,34 @@ class Population:
             raise TypeError(f"A population consists of the arrays {', '.join(ARRAYS)}.")
         _set(self, "num_inputs", operator.index(num_inputs))
         _set(self, "num_outputs", operator.index(num_outputs))
+        _set(self, "distant", None)
         for name, array in arrays.items():
             _set(self, name, _read_only(array, name))
         if validate:
             check_population(self)
+
+    @classmethod
+    def from_distant(cls, num_inputs: int, num_outputs: int, genes: DistantGenes) -> Population:
+        """Wraps genes that are right by construction and stay where they are until they are read.
+
+        Args:
+            num_inputs: I.
+            num_outputs: O.
+            genes: All arrays, in the memory of a GPU.
+        """
+        population = cls.__new__(cls)
+        _set(population, "num_inputs", num_inputs)
+        _set(population, "num_outputs", num_outputs)
+        _set(population, "distant", genes)
+        return population
+
+    def __getattr__(self, name: str) -> Any:
+        """Fetches an array that is not on the host yet; others are found without this."""
+        if name not in ARRAYS or self.distant is None:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        array = _read_only(self.distant.fetch(name), name)
+        _set(self, name, array)
+        return array
 
     @classmethod
     def empty(cls, num_inputs: int, num_outputs: int, dtype: DTypeLike = np.float32) -> Population:
@@ -354,22 +387,22 @@ class Population:
     @property
     def num_genomes(self) -> int:
         """How many genomes there are, P."""
-        return len(self.node_start) - 1
+        return len(self.node_start) - 1 if self.distant is None else self.distant.num_genomes
 
     @property
     def num_nodes(self) -> int:
         """How many nodes all genomes have together, N."""
-        return len(self.node_key)
+        return len(self.node_key) if self.distant is None else self.distant.num_nodes
 
     @property
     def num_connections(self) -> int:
         """How many connections all genomes have together, enabled or not, E."""
-        return len(self.innovation)
+        return len(self.innovation) if self.distant is None else self.distant.num_connections
 
     @property
     def dtype(self) -> RealType:
         """Type of the real-valued genes, float32 or float64."""
-        return self.bias.dtype
+        return self.bias.dtype if self.distant is None else self.distant.dtype
 
     @property
     def sizes(self) -> Int64Array:
@@ -418,7 +451,12 @@ class Population:
             IndexError: There is no such genome.
             ShapeError: A mask has the wrong length, or an index is not made of whole numbers.
         """
-        selected = self._with(select_genomes(self, index))
+        selected = type(self)(
+            num_inputs=self.num_inputs,
+            num_outputs=self.num_outputs,
+            validate=False,
+            **select_genomes(self, index),
+        )
         several = isinstance(index, slice) or np.asarray(index).ndim
         return selected if several else Genome(selected)
 
@@ -447,7 +485,7 @@ class Population:
 
     def _with(self, arrays: Mapping[str, object], validate: bool = False) -> Population:
         """Replaces some arrays."""
-        state: dict[str, Any] = {name: getattr(self, name) for name in self.__slots__}
+        state: dict[str, Any] = {name: getattr(self, name) for name in PARTS}
         state.update(arrays)
         return type(self)(**state, validate=validate)
 
@@ -479,7 +517,7 @@ class Population:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickles and copies by plain state; the copy is read-only too."""
-        return _restore, ({name: getattr(self, name) for name in self.__slots__},)
+        return _restore, ({name: getattr(self, name) for name in PARTS},)
 
 
 _set = object.__setattr__

@@ -43,6 +43,9 @@ def select_genomes(population: Population, index: SupportsIndex | slice | ArrayL
 
 def cut_genomes(population: Population, start: int, stop: int) -> GeneArrays:
     """Selects neighbouring genomes; the gene arrays share memory with the population."""
+    gathered = _gather_distant(population, np.arange(start, stop))
+    if gathered is not None:
+        return gathered
     arrays: GeneArrays = {}
     for starts, names in GROUPS:
         cut: Int64Array = getattr(population, starts)[start : stop + 1]
@@ -54,6 +57,9 @@ def cut_genomes(population: Population, start: int, stop: int) -> GeneArrays:
 
 def pick_genomes(population: Population, wanted: Int64Array) -> GeneArrays:
     """Copies the genomes with the given numbers, [Q], in any order, any number of times."""
+    gathered = _gather_distant(population, wanted)
+    if gathered is not None:
+        return gathered
     arrays: GeneArrays = {}
     for starts, names in GROUPS:
         old: Int64Array = getattr(population, starts)
@@ -64,6 +70,11 @@ def pick_genomes(population: Population, wanted: Int64Array) -> GeneArrays:
         for name in names:
             arrays[name] = getattr(population, name)[genes]
     return arrays
+
+
+def _gather_distant(population: Population, wanted: Int64Array) -> GeneArrays | None:
+    """Asks for genomes that are on a GPU; None if they have to be selected here."""
+    return None if population.distant is None else population.distant.gather(wanted)
 
 
 def join_genomes(populations: Sequence[Population]) -> GeneArrays:

@@ -15,6 +15,7 @@ arguments  what a kernel is called with
 shard      one GPU's genomes, run in chunks that fit into memory
 reverse    gradients and learning
 readers    who reads each value, so that adjoints can be gathered
+genetics   genes that live on a GPU
 grid       the wide mapping: a level over the whole grid, and a launch per level
 state      the states of networks with memory, between calls
 """

@@ -28,7 +28,7 @@ from evonet.files.saved_state import SavedState, ascends, check, check_real, che
 from evonet.functions.registry import adopted, is_texts, join_texts
 from evonet.genes.arrays import ARRAYS, MOST_PINS
 from evonet.genes.file import FUNCTIONS, pack_functions, renumber
-from evonet.genes.population import Population
+from evonet.genes.population import PARTS, Population
 from evonet.genes.selection import drop_idle_inputs
 from evonet.messages import show
 from evonet.schedule import build_schedule
@@ -188,7 +188,7 @@ def check_acyclic(genomes: Population) -> None:
         CyclicGenomeError: A genome has a cycle; names it and the cycle.
     """
     genomes, _ = drop_idle_inputs(genomes)  # a file may declare any number of them
-    arrays: dict[str, Any] = {name: getattr(genomes, name) for name in Population.__slots__}
+    arrays: dict[str, Any] = {name: getattr(genomes, name) for name in PARTS}
     arrays["enabled"] = np.ones_like(genomes.enabled)
     build_schedule(Population(**arrays, validate=False))
 
