@@ -48,5 +48,8 @@ def command(run: Path, data: Path, out: Path | None) -> None:
     scores = prediction.scores()
     if scores:
         count = int(scores.pop("examples"))
+        low, high = scores.pop("low", None), scores.pop("high", None)
         shown = ", ".join(f"{name} {score:.4g}" for name, score in scores.items())
+        if low is not None:
+            shown += f", 99 % interval {low:.4g} to {high:.4g},"
         click.echo(f"{shown} on {counted(count, 'example')}", err=out is None)

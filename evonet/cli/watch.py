@@ -20,7 +20,7 @@ from evonet.evolution.profile import Profile
 from evonet.files.atomic import open_atomic
 from evonet.messages import counted, number
 from evonet.network import compile_with
-from evonet.runs.champion_notes import score_held_out, score_parts
+from evonet.runs.champion_notes import claim_of, score_held_out, score_parts
 from evonet.runs.folder import RunFolder
 from evonet.runs.loop import task_seed
 
@@ -219,10 +219,19 @@ class Watch:
         parts.pop("validation", None)  # it chose the champion, so it flatters
         if task.num_held_out and "held out" not in parts:
             parts["held out"] = score_held_out(task, champion, dynamics)
+        claim = claim_of(task, champion, dynamics)
         for part, scores in parts.items():
             shown = ", ".join(f"{name} {score:.4g}" for name, score in scores.items())
-            count = f" on {counted(task.num_held_out, 'example')}" if part == "held out" else ""
-            click.echo(f"  {part.ljust(8)}  {shown}{count}")
+            if part == "held out":
+                shown += (
+                    f"{f', {claim},' if claim else ''} on {counted(task.num_held_out, 'example')}"
+                )
+            click.echo(f"  {part.ljust(8)}  {shown}")
+        if claim is not None and not claim.beats_guess:
+            click.echo(
+                f"  warning   not clearly better than always answering {claim.guessed}: "
+                f"{claim.score} {claim.guess:.4g}"
+            )
 
 
 class _Start(Callback):

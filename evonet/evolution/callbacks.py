@@ -230,6 +230,8 @@ class Progress(Callback):
         for part in ("train", "held out"):
             for name, score in list(parts.get(part, {}).items())[-1:]:
                 shown.append(f"{name if part == 'train' else part} {score[0]:.4f}")
+        if (claim := self._run.task.claim(network)) is not None:
+            shown[-1] += f" ± {claim.half_width:.2g}"
         self._scores, self._scored, self._scored_at = ", ".join(shown), best, now
         return self._scores
 

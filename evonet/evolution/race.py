@@ -25,6 +25,7 @@ from evonet.evaluation import OnBadFitness
 from evonet.evolution.record import mean_and_deviation
 from evonet.evolution.state import Best, Retest
 from evonet.genes.population import Population
+from evonet.numerics.intervals import student_quantile
 
 Returns: TypeAlias = npt.NDArray[np.float64]
 # Plays episodes: genomes [G], seed, first episode and their number E; gives returns [G, E].
@@ -41,8 +42,6 @@ STILL_POSSIBLE: Final = 2.0
 CLEARLY_BETTER: Final = 1.0
 # A test may grow to so many times its length to find out whether a task is solved.
 MOST_TESTS: Final = 4
-# The normal quantile of an interval that covers 99 %.
-QUANTILE: Final = 2.5758293035489004
 # -log(1 %): what happens more often than so many times in n episodes shows up in 99 % of tests.
 UNSEEN: Final = 4.605170185988091
 
@@ -228,7 +227,6 @@ def mean_and_error(values: Returns) -> tuple[float, float]:
 def interval(scores: Returns, typical: float = math.inf) -> tuple[float, float, float]:
     """Returns the mean of at least two scores, and the ends of its 99 % interval.
 
-    Student's quantile is approximated by the first terms of its expansion around the normal one.
     A test can miss a rare failure altogether, so the interval also allows for as many failures as
     could have been missed.
 
@@ -237,8 +235,7 @@ def interval(scores: Returns, typical: float = math.inf) -> tuple[float, float, 
         typical: What a failure would score, as genomes usually do.
     """
     mean, error = mean_and_error(scores)
-    q, freedom = QUANTILE, len(scores) - 1
-    student = q + (q**3 + q) / (4 * freedom) + (5 * q**5 + 16 * q**3 + 3 * q) / (96 * freedom**2)
+    student = student_quantile(len(scores) - 1)
     missed = min(1.0, UNSEEN / len(scores)) * max(0.0, mean - typical)
     low, high = mean - max(student * error, missed), mean + student * error
     return mean, max(low, -sys.float_info.max), min(high, sys.float_info.max)

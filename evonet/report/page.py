@@ -23,7 +23,7 @@ from evonet.report.learning import draw_learning
 from evonet.report.markup import data, items, short, text, tiles
 from evonet.report.names import pin_names, title_of
 from evonet.report.network import draw_network
-from evonet.report.results import draw_results
+from evonet.report.results import draw_results, score_text
 from evonet.report.run_charts import draw_charts
 from evonet.report.scenes import HEIGHT, WIDTH, make_scene
 from evonet.report.sight import draw_sight
@@ -143,10 +143,12 @@ def _header(
     if species := history.species[-1]:
         shown.append(("species", str(len(species)), "in the last generation"))
     scores = read_held_out_scores(champion.metadata)
-    if "loss" in scores:
+    for kind in [name for name in ("accuracy", "r2", "loss") if name in scores][:1]:
         count = counted(int(scores.get("examples", 0)), "example")
-        right = f", {scores['accuracy']:.1%} right" if "accuracy" in scores else ""
-        shown.append(("held-out loss", short(scores["loss"]), f"{count}{right}"))
+        if {f"{kind} low", f"{kind} high"} <= set(scores):
+            low, high = (score_text(kind, scores[f"{kind} {end}"]) for end in ("low", "high"))
+            count = f"99 % interval {low} to {high}, {count}"
+        shown.append((f"held-out {kind}", score_text(kind, scores[kind]), count))
     badge = f'<em class="{"good" if solved else "open"}">{verdict}</em>' if verdict else ""
     return items(
         [

@@ -56,18 +56,39 @@ def _scores(parts: Mapping[str, Any]) -> str:
     rows = []
     for name, part in parts.items():
         shown = "".join(
-            f'<td class="number">{_score(n, part["scores"].get(n))}</td>' for n in names
+            f'<td class="number">{score_text(n, part["scores"].get(n))}</td>' for n in names
         )
         count = f"{int(part['examples']):,}"
         rows.append(f'<tr><td>{text(name)}</td><td class="number">{count}</td>{shown}</tr>')
     head = "".join(f'<th class="number">{text(name)}</th>' for name in names)
     return (
         '<table class="scores"><thead><tr><th></th><th class="number">examples</th>'
-        f"{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+        f"{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>{_claims(parts)}"
     )
 
 
-def _score(name: str, value: float | None) -> str:
+def _claims(parts: Mapping[str, Any]) -> str:
+    """The intervals of scores, and what one answer for all examples would score."""
+    shown = []
+    for name, part in parts.items():
+        guess = part.get("guess", {})
+        for score, (low, high) in part.get("intervals", {}).items():
+            ends = f"{score_text(score, low)} to {score_text(score, high)}"
+            line = f"99 % interval of {score}, {name}: {ends}."
+            if score in guess:
+                value = score_text(score, guess[score])
+                line += f" Always answering {guess['answer']} scores {value}."
+            shown.append(f'<p class="note">{text(line)}</p>')
+    return "".join(shown)
+
+
+def score_text(name: str, value: float | None) -> str:
+    """Writes a score: accuracies in percent.
+
+    Args:
+        name: What is scored.
+        value: The score; None if it is not finite.
+    """
     if value is None:
         return "–"
     return f"{float(value):.1%}" if name == "accuracy" else short(float(value))

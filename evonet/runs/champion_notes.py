@@ -15,6 +15,7 @@ from evonet.messages import printable
 from evonet.network import compile_with
 from evonet.runs.champion_fields import Scalar
 from evonet.tasks.base import Task
+from evonet.tasks.held_out import Claim
 
 # Longer names would leave no room for the network.
 MOST_CHARACTERS: Final = 24
@@ -40,6 +41,9 @@ def note_champion(
     if task.num_held_out:
         notes[f"{HELD_OUT}examples"] = task.num_held_out
         scores = score_held_out(task, genome, dynamics)
+        claim = claim_of(task, genome, dynamics)
+        if claim is not None:
+            scores |= {f"{claim.score} low": claim.low, f"{claim.score} high": claim.high}
         notes |= {f"{HELD_OUT}{n}": score for n, score in scores.items() if math.isfinite(score)}
     train = score_parts(task, genome, dynamics).get("train", {})
     notes |= {f"{TRAIN}{n}": score for n, score in train.items() if math.isfinite(score)}
@@ -58,6 +62,17 @@ def score_held_out(task: Task, genome: Population, dynamics: Dynamics) -> dict[s
         return {}
     scores = task.held_out_scores(compile_with(genome, dynamics))
     return {name: float(score[0]) for name, score in scores.items()}
+
+
+def claim_of(task: Task, genome: Population, dynamics: Dynamics) -> Claim | None:
+    """Scores a champion on held-out examples, with an interval; None if there are none.
+
+    Args:
+        task: What it evolved on.
+        genome: The champion alone.
+        dynamics: How its network works through time.
+    """
+    return task.claim(compile_with(genome, dynamics)) if task.num_held_out else None
 
 
 def score_parts(task: Task, genome: Population, dynamics: Dynamics) -> dict[str, dict[str, float]]:
@@ -88,6 +103,8 @@ def read_name(notes: Mapping[str, object], key: int) -> str:
 
 def read_held_out_scores(notes: Mapping[str, object]) -> dict[str, float]:
     """The scores on held-out examples, with the number of "examples"; or nothing.
+
+    "accuracy low" and "accuracy high", or the same of r2, are the ends of its 99 % interval.
 
     Args:
         notes: A champion's metadata, which may come from anywhere.

@@ -19,6 +19,7 @@ from evonet.files.npz import read_npz
 from evonet.images.data import load_images
 from evonet.messages import counted, show
 from evonet.numerics.elementary import exponential
+from evonet.numerics.intervals import proportion_interval, r2_interval
 from evonet.runs.champion import Champion
 from evonet.tasks.encoding import Encoding
 from evonet.tasks.image_encoding import ImageEncoding
@@ -53,7 +54,12 @@ class Prediction:
         return self.answers.count(None)
 
     def scores(self) -> dict[str, float]:
-        """Compares the answers with the table's own, if it has them: accuracy, or r2 and loss."""
+        """Compares the answers with the table's own, if it has them.
+
+        Returns:
+            "examples", "accuracy" with "low" and "high", the ends of its 99 % interval; or
+            "examples", "loss", "r2", "low" and "high".
+        """
         targets = self.encoding.targets
         if not set(targets) <= set(self.table.names):
             return {}
@@ -67,14 +73,24 @@ class Prediction:
             return {}
         if self.encoding.classes:
             hits = sum(right[0][row] == self.answers[row] for row in known)
-            return {"examples": len(known), "accuracy": hits / len(known)}
+            low, high = proportion_interval(hits, len(known))
+            return {
+                "examples": len(known),
+                "accuracy": hits / len(known),
+                "low": low,
+                "high": high,
+            }
         if not all(is_number(column[row]) for column in right for row in known):
             return {}
         y = np.array([[float(column[row]) for column in right] for row in known])
-        error = float(((self.outputs[known] - y) ** 2).sum())
-        spread = float(((y - y.mean(axis=0)) ** 2).sum())
+        errors = ((self.outputs[known] - y) ** 2).sum(axis=1)
+        deviations = ((y - y.mean(axis=0)) ** 2).sum(axis=1)
+        error, spread = float(errors.sum()), float(deviations.sum())
         scores = {"examples": len(known), "loss": error / len(known)}
-        return scores | ({"r2": 1 - error / spread} if spread > 0 else {})
+        if spread > 0:
+            low, high = r2_interval(errors, deviations)
+            scores |= {"r2": 1 - error / spread, "low": low, "high": high}
+        return scores
 
     def rows(self) -> Iterator[list[str]]:
         """Yields a table with the answers: names first, then each row with what was predicted."""

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from evonet.network import Network
     from evonet.tasks.encoding import Encoding
     from evonet.tasks.examples import Examples
+    from evonet.tasks.held_out import Claim
     from evonet.tasks.image_encoding import ImageEncoding
 
 REQUIRED: Final = ("num_inputs", "num_outputs", "evaluate")
@@ -28,6 +29,7 @@ OFFERS: Final = (
     "is_native",
     "num_held_out",
     "held_out_scores",
+    "claim",
     "part_scores",
     "results",
     "examples",
@@ -141,6 +143,17 @@ class Task:
             [P] scores by name, such as "loss" and "accuracy"; none if nothing is held out.
         """
         return {}
+
+    def claim(self, network: Network) -> Claim | None:
+        """Scores one network on examples that no fitness depends on, with an interval.
+
+        Args:
+            network: One compiled network.
+
+        Returns:
+            The score that counts; None if nothing is held out.
+        """
+        return None
 
     def part_scores(self, network: Network) -> Mapping[str, Mapping[str, npt.NDArray[np.float64]]]:
         """Scores every genome on each part of the examples, for progress bars.

@@ -26,6 +26,7 @@ from evonet.tasks.base import Task
 from evonet.tasks.data import Data, Parts, check_split, split_data
 from evonet.tasks.encoding import Column, Encoding, sort_values
 from evonet.tasks.examples import MOST_CELLS, Examples
+from evonet.tasks.held_out import Claim
 from evonet.tasks.image_encoding import STATE, ImageEncoding, pack_front, unpack_front
 from evonet.tasks.options import read_option
 from evonet.tasks.sight import describe_sight
@@ -220,6 +221,10 @@ class ImageTask(Task):
     def held_out_scores(self, network: Network) -> dict[str, npt.NDArray[np.float64]]:
         """Scores every genome on held-out images; see `Supervised.test_scores`."""
         return self.scored.held_out_scores(network)
+
+    def claim(self, network: Network) -> Claim | None:
+        """Scores one network on held-out images, with an interval."""
+        return self.scored.claim(network)
 
     def part_scores(self, network: Network) -> dict[str, dict[str, npt.NDArray[np.float64]]]:
         """Scores every genome on each part."""

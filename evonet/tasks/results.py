@@ -7,9 +7,12 @@
      "parts": {
        "train":      {"examples": 96, "scores": {"loss": 0.02, "accuracy": 0.99}, ...},
        "validation": {...},                     where the task has such a part
-       "held out":   {...}}}                    where the task has such a part
+       "held out":   {...,                      where the task has such a part
+                      "intervals": {"accuracy": [0.93, 1.0]},      99 %
+                      "guess": {"accuracy": 0.35, "answer": '"ant"'}}}}
 
-A part of a classification has "confusion", a matrix of counts: confusion[i][j] examples of class i
+"guess" is what the best answer scores that is the same for every example. A part of a
+classification has "confusion", a matrix of counts: confusion[i][j] examples of class i
 were taken for class j. A part of a regression has "points": for each output a list of pairs
 [right, answered] in the units of the data, at most MOST_POINTS, evenly spaced. A truth table has
 "rows": for each example its inputs, the right answers and the network's. Runs add "task",
@@ -31,6 +34,7 @@ from evonet.tasks.attribution import input_shares
 if TYPE_CHECKING:
     from evonet.network import Network
     from evonet.tasks.examples import Examples
+    from evonet.tasks.held_out import Claim
     from evonet.tasks.supervised import Supervised
 
 FORMAT: Final = "evonet.results"
@@ -53,6 +57,7 @@ def describe_results(task: Supervised, network: Network) -> dict[str, Any]:
     kind = "classification" if task.loss == "cross_entropy" else "regression"
     if not task.mean and len(parts) == 1 and len(task.x) <= MOST_ROWS:
         kind = "truth table"
+    claim = task.claim(network)
     shares = input_shares(network, task.x, classes=kind == "classification")
     return {
         "format": FORMAT,
@@ -66,9 +71,17 @@ def describe_results(task: Supervised, network: Network) -> dict[str, Any]:
                 "examples": len(part.x),
                 "scores": {n: _plain(s[0]) for n, s in task.scores(network, part).items()},
                 **_details(kind, task, part, _answers(network, part)),
+                **(_describe_claim(claim) if part is task.test and claim else {}),
             }
             for name, part in parts.items()
         },
+    }
+
+
+def _describe_claim(claim: Claim) -> dict[str, Any]:
+    return {
+        "intervals": {claim.score: [_plain(claim.low), _plain(claim.high)]},
+        "guess": {claim.score: claim.guess, "answer": claim.guessed},
     }
 
 

@@ -16,6 +16,7 @@ from evonet.numerics.philox import Purpose, philox
 from evonet.tasks.base import Task
 from evonet.tasks.encoding import Encoding
 from evonet.tasks.examples import Examples
+from evonet.tasks.held_out import Claim, claim_accuracy, claim_r2
 from evonet.tasks.options import read_option
 from evonet.tasks.results import describe_results
 
@@ -175,6 +176,14 @@ class Supervised(Task):
     def held_out_scores(self, network: Network) -> dict[str, npt.NDArray[np.float64]]:
         """Returns `test_scores`, or nothing if no examples are held out."""
         return {} if self.test is None else self.test_scores(network)
+
+    def claim(self, network: Network) -> Claim | None:
+        """Scores one network on the held-out examples, with an interval; None if there are none."""
+        if self.test is None:
+            return None
+        if self.loss == "cross_entropy":
+            return claim_accuracy(network, self.examples(), self.test)
+        return claim_r2(network, self.test)
 
     def part_scores(self, network: Network) -> dict[str, dict[str, npt.NDArray[np.float64]]]:
         """Scores every genome on each part of a table; a truth table has none."""

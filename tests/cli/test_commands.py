@@ -264,6 +264,11 @@ def test_examples_that_were_kept_aside_are_scored_at_the_end(
     said = evonet("evolve", "odd.toml", "--generations", 2).out
     assert "accuracy" in said
     assert "held out" in said
+    notes = json.loads(next(tmp_path.glob("runs/*/champion.json")).read_text())["metadata"]
+    low, high = notes["kept aside: accuracy low"], notes["kept aside: accuracy high"]
+    assert f"99 % interval {low:.4g} to {high:.4g}, on 5 examples" in said
+    # Nothing can be learned about odd numbers here, and the run admits it.
+    assert "not clearly better than always answering" in said
 
 
 def test_a_champion_with_memory_is_scored_on_held_out_examples_as_it_evolved(

@@ -76,6 +76,7 @@ def test_a_table_is_evolved_on_and_new_rows_are_predicted(
         assert max(chances, key=lambda name: chances[name]) == row["prediction"]
     scored = evonet("predict", "moved/champion.json", "old.csv", "--out", "answers.csv")
     assert "accuracy" in scored.out
+    assert "99 % interval" in scored.out
     assert "on 60 examples" in scored.out
 
 
@@ -93,7 +94,7 @@ def test_predictions_are_in_the_units_of_the_table(evonet: CommandLine) -> None:
     assert float(rows[0]["prediction"]) == pytest.approx(1100, abs=10)
     assert float(rows[1]["prediction"]) == pytest.approx(1140, abs=10)
     whole = evonet("predict", "run", "line.csv", "--out", "all.csv")
-    assert float(whole.out.split("r2 ")[1].split()[0]) > 0.99
+    assert float(whole.out.split("r2 ")[1].split(",")[0]) > 0.99
 
 
 def test_quiet_runs_on_tables_print_nothing(evonet: CommandLine) -> None:

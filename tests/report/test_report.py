@@ -21,6 +21,7 @@ from evonet.backends.reference.backend import evaluate_genome
 from evonet.config import Config
 from evonet.definitions.controls import CONTROLS, ControlTask
 from evonet.errors import FileFormatError, RunFolderError
+from evonet.numerics.intervals import proportion_interval
 from evonet.report.charts import Band, Line, area_chart, line_chart
 from evonet.report.episode import MOST_STEPS, record_episode
 from evonet.report.family import MOST_ROWS, changes, draw_family
@@ -159,14 +160,16 @@ def test_names_from_elsewhere_cannot_garble_a_terminal_or_crowd_out_a_drawing() 
     assert names == {-1: "\\x1b[31mred", 0: "o" * 24, 1: "out 1"}
 
 
-def test_a_page_shows_the_loss_on_held_out_examples(flowers: RunFolder) -> None:
+def test_a_page_shows_the_score_on_held_out_examples_with_its_interval(flowers: RunFolder) -> None:
     champion = read_champion(flowers.champion)
     task = task_from_config(Config.load(flowers.config))
     assert isinstance(task, Supervised)
     scores = task.test_scores(evonet.compile(champion.population))
     page = render_report(flowers)
-    assert f"<b>{float(scores['loss'][0]):.4g}</b>" in page
-    assert f"<i>5 examples, {float(scores['accuracy'][0]):.1%} right</i>" in page
+    low, high = proportion_interval(round(5 * float(scores["accuracy"][0])), 5)
+    assert f"<b>{float(scores['accuracy'][0]):.1%}</b>" in page
+    assert f"<i>99 % interval {low:.1%} to {high:.1%}, 5 examples</i>" in page
+    assert f"99 % interval of accuracy, held out: {low:.1%} to {high:.1%}." in page
 
 
 def test_a_narrow_window_has_a_fitness_chart_that_fits(cartpole: RunFolder) -> None:

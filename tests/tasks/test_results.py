@@ -14,6 +14,7 @@ import evonet
 from evonet import OptionError, Population
 from evonet.config import Config
 from evonet.evaluation import Evaluation
+from evonet.numerics.intervals import proportion_interval
 from evonet.runs import start_run
 from evonet.tasks import Supervised, classification, regression, xor
 from evonet.tasks.examples import Examples
@@ -54,6 +55,32 @@ def test_results_of_classes_agree_with_the_scores() -> None:
         assert matrix.sum() == len(part.x)
         assert scores["accuracy"] == pytest.approx(np.trace(matrix) / matrix.sum())
         assert scores["loss"] == pytest.approx(task.scores(network, part)["loss"][0])
+
+
+def test_only_held_out_scores_have_an_interval_and_a_guess_beside_them() -> None:
+    x = np.random.default_rng(3).normal(size=(60, 3))
+    names = np.array(["ant", "bee", "cat"])[x.argmax(axis=1)]
+    options: dict[str, Any] = {"test_fraction": 0.25, "class_weights": "balanced"}
+    task = classification(data=(x, names), **options)
+    network = evonet.compile(linear([[1, 0, 0.5], [0, 1, 0], [0, 0.4, 1]]))
+    parts = task.results(network)["parts"]
+    assert "intervals" not in parts["train"]
+    found = parts["held out"]
+    hits, count = int(np.trace(np.array(found["confusion"]))), found["examples"]
+    assert found["intervals"]["accuracy"] == list(proportion_interval(hits, count))
+    frequent = int(np.array(parts["train"]["confusion"]).sum(axis=1).argmax())
+    assert found["guess"]["answer"] == f'"{["ant", "bee", "cat"][frequent]}"'
+    assert found["guess"]["accuracy"] == sum(found["confusion"][frequent]) / count
+
+
+def test_the_interval_of_r2_surrounds_it() -> None:
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(80, 3))
+    task = regression(data=(x, x @ [1, 2, 0] + rng.normal(size=80)), test_fraction=0.5)
+    found = task.results(evonet.compile(linear([[1, 2, 0]])))["parts"]["held out"]
+    low, high = found["intervals"]["r2"]
+    assert 0 < low < found["scores"]["r2"] < high < 1
+    assert found["guess"] == {"r2": 0.0, "answer": "the mean"}
 
 
 def test_results_of_numbers_hold_pairs_and_r2() -> None:
