@@ -12,7 +12,7 @@ from evonet.cli.tables import TABLE_ENDINGS, describe_table, table_options
 from evonet.config import Config
 from evonet.config.config import TABLES
 from evonet.config.learning import USUAL_STEPS
-from evonet.errors import ConfigError, ConfigFault, RunFolderError
+from evonet.errors import ConfigError, ConfigFault, OptionError, RunFolderError
 from evonet.installation import resource_folder
 from evonet.runs import RunFolder
 from evonet.tasks import TASKS, Task, task_from_config
@@ -20,6 +20,8 @@ from evonet.tasks.registry import find_task
 
 # The endings of config files.
 ENDINGS = (".toml", ".ini", ".cfg")
+# The endings of files that people may take for tables.
+FOREIGN = (".txt", ".dat", ".data", ".gz", ".zip", ".xls", ".xlsx", ".ods", ".parquet", ".feather")
 # The settings that the command line can change, and their options.
 OPTIONS = {
     "neat.pop_size": "--population",
@@ -117,6 +119,10 @@ def find_settings(
     elif what in ("classification", "regression") and "task.data" in changes:
         name, source = Path(str(changes["task.data"])).stem, "command line"
         config = _fresh(table_options(what), changes)
+    elif path.suffix.lower() in FOREIGN:
+        raise OptionError(
+            f"{what}: tables must end in .csv, .tsv or .npz. Save it as CSV, or rename it if it is."
+        )
     elif path.suffix.lower() in ENDINGS or path.is_file():
         name, source, config = path.stem, str(path), Config.load(path, asked)
         found = _find_data(config, path.parent)

@@ -191,7 +191,7 @@ def _read_arrays(path: Path, encoding: Encoding) -> tuple[Table, Reals]:
             f"{path}: x has shape {list(x.shape)} and holds {x.dtype}. Expected numbers of shape "
             f"[B, {expected}]."
         )
-    text = [column.name for column in encoding.columns if column.values]
+    text = [column.name for column in encoding.columns if column.values or column.dates]
     if text:
         raise FileFormatError(
             f"{path}: an NPZ file has no text, which {show(text[0])} needs. Use a CSV file."

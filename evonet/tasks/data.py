@@ -15,7 +15,17 @@ from evonet.errors import FileFormatError, OptionError
 from evonet.files.npz import read_npz
 from evonet.messages import counted, did_you_mean, show
 from evonet.numerics.philox import Purpose, philox
-from evonet.tasks.encoding import Column, Encoding, Missing, find_column, read_numbers, sort_values
+from evonet.tasks.encoding import (
+    Column,
+    Encoding,
+    Missing,
+    check_categories,
+    describe_written_numbers,
+    find_column,
+    is_free_text,
+    read_numbers,
+    sort_values,
+)
 from evonet.tasks.examples import Examples, examples_of
 from evonet.tasks.options import FilePath, read_option
 from evonet.tasks.tables import ENDINGS, Header, Table, is_missing, read_table
@@ -135,8 +145,10 @@ def encode_table(
     if not inputs:
         raise OptionError(f"targets = {show(targets)} leaves no column for the inputs.", "targets")
     table, notes = _without_gaps(table, inputs, wanted, missing)
+    columns = tuple(find_column(table, name, name in categories) for name in inputs)
+    check_categories(table, columns)
     encoding = Encoding(
-        columns=tuple(find_column(table, name, name in categories) for name in inputs),
+        columns=columns,
         targets=tuple(wanted),
         missing=missing,
         has_header=table.has_header,
@@ -147,18 +159,45 @@ def encode_table(
     if classes:
         labels = table.column(wanted[0])
         order = {name: i for i, name in enumerate(sort_values(set(labels)))}
+        _check_classes(table, Column(wanted[0], tuple(order)))
         examples = examples_of(table.path, x, [order[label] for label in labels], True)
         encoding = replace(encoding, classes=tuple(order))
         examples = replace(examples, classes=encoding.classes)
     else:
         examples = examples_of(table.path, x, read_numbers(table, wanted), False)
-    columns = encoding.input_names + (() if classes else encoding.targets)
-    text = [column for column in encoding.columns if column.values]
+    names = encoding.input_names + (() if classes else encoding.targets)
+    dates = [column for column in columns if column.dates]
+    if dates:
+        count = sum(len(column.input_names) for column in dates)
+        listed = ", ".join(column.name for column in dates)
+        cycles = "year, week and day" if any(c.dates == "time" for c in dates) else "year and week"
+        notes.append(f"dates: {listed} become {count} inputs: days, and places in {cycles}")
+    text = [column for column in columns if column.values]
     if text:
         count = sum(len(column.input_names) for column in text)
         listed = ", ".join(column.name for column in text)
         notes.append(f"categories: {listed} become {counted(count, 'input')} of 0 or 1")
-    return Data(replace(examples, columns=columns), gaps, encoding, (*table.notes, *notes))
+    return Data(replace(examples, columns=names), gaps, encoding, (*table.notes, *notes))
+
+
+def _check_classes(table: Table, target: Column) -> None:
+    """Refuses classes of which nothing can be learned.
+
+    Raises:
+        FileFormatError: There is only one, or few of them occur twice.
+    """
+    classes = target.values
+    if len(classes) == 1:
+        raise FileFormatError(
+            f"{table.path}: column {show(target.name)} holds nothing but {show(classes[0])}. "
+            "Expected at least two classes. --target chooses another column."
+        )
+    if is_free_text(table, target):
+        hint = describe_written_numbers(classes) or "--target chooses another column."
+        raise FileFormatError(
+            f"{table.path}: column {show(target.name)} has {len(classes):,} different texts in "
+            f"{counted(len(table.rows), 'row')}, too many for classes. {hint}"
+        )
 
 
 def find_targets(table: Table, targets: Any) -> list[str]:
@@ -250,7 +289,7 @@ def _part(name: str, fraction: float, count: int) -> int:
         verb = "holds out" if name == "test_fraction" else "takes"
         raise OptionError(
             f"{name} = {share:g} {verb} {part} of {count} examples. Training and "
-            f"{name.removesuffix('_fraction')} need at least one each.",
+            f"{name.removesuffix('_fraction')} need at least one each; 0 does without.",
             name,
         )
     return part

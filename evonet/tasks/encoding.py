@@ -2,13 +2,16 @@
 
 An encoding is found when a task is made, and travels in champion.json, so that `evonet predict`
 treats new rows as the rows that evolution saw. Numbers are one input each; a column of text has an
-input per value, which is 1 where a row has that value, or a single input if there are two values.
+input per value, which is 1 where a row has that value, or a single input if there are two values;
+dates have those of `evonet.tasks.dates`.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import json
 import math
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,6 +22,7 @@ import numpy.typing as npt
 
 from evonet.errors import FileFormatError
 from evonet.messages import counted, did_you_mean, show
+from evonet.tasks.dates import Dates, encode_days, find_dates, name_inputs, parse_date
 from evonet.tasks.tables import Table, is_missing, is_number
 
 Missing = Literal["error", "fill", "drop"]
@@ -33,15 +37,19 @@ class Column:
 
     Attributes:
         name: Its name in the table.
-        values: The texts that it may hold, in order; none for numbers.
+        values: The texts that it may hold, in order; none for numbers and dates.
+        dates: Whether it holds dates, or dates with times of day; None for anything else.
     """
 
     name: str
     values: tuple[str, ...] = ()
+    dates: Dates | None = None
 
     @property
     def input_names(self) -> tuple[str, ...]:
         """The names of its inputs."""
+        if self.dates is not None:
+            return name_inputs(self.name, self.dates)
         if not self.values:
             return (self.name,)
         shown = self.values[1:] if len(self.values) == 2 else self.values
@@ -131,6 +139,9 @@ class Encoding:
     def to_dict(self) -> dict[str, Any]:
         """Returns plain values that JSON can hold."""
         fields = dataclasses.asdict(self)
+        for column in fields["columns"]:
+            if column["dates"] is None:
+                del column["dates"]  # as in files from before there were dates
         return {name: _plain(value) for name, value in fields.items()}
 
     @classmethod
@@ -145,10 +156,15 @@ class Encoding:
             raise FileFormatError(f"encoding must have {', '.join(sorted(names))}.")
         columns = _list("columns", table["columns"], dict)
         for column in columns:
-            if set(column) != {"name", "values"} or not isinstance(column["name"], str):
+            if set(column) - {"dates"} != {"name", "values"} or not isinstance(column["name"], str):
                 raise FileFormatError("encoding.columns must have a name and values each.")
+            if column.get("dates") not in (None, *get_args(Dates)):
+                raise FileFormatError(f"encoding.columns: dates is {show(column['dates'])}.")
         found = cls(
-            columns=tuple(Column(c["name"], _list("values", c["values"], str)) for c in columns),
+            columns=tuple(
+                Column(c["name"], _list("values", c["values"], str), c.get("dates"))
+                for c in columns
+            ),
             targets=_list("targets", table["targets"], str),
             classes=_list("classes", table["classes"], str),
             missing=table["missing"],
@@ -180,7 +196,7 @@ _VECTORS: Final = ("fill", "shift", "scale", "target_shift", "target_scale")
 
 
 def find_column(table: Table, name: str, categorical: bool) -> Column:
-    """Finds out whether a column holds numbers or categories.
+    """Finds out whether a column holds numbers, dates or categories.
 
     Args:
         table: The table.
@@ -188,27 +204,62 @@ def find_column(table: Table, name: str, categorical: bool) -> Column:
         categorical: Whether it holds categories even if all of them are numbers.
 
     Raises:
-        FileFormatError: It mixes numbers and text, or has too many different texts.
+        FileFormatError: It mixes numbers and text.
     """
     cells = table.column(name)
     present = [cell for cell in cells if not is_missing(cell)]
     numbers = sum(map(is_number, present))
     if numbers == len(present) and not categorical:
         return Column(name)
+    if not categorical and (kind := find_dates(present)) is not None:
+        return Column(name, dates=kind)
     if numbers and not categorical:
         row = next(r for r, c in enumerate(cells) if not is_missing(c) and not is_number(c))
         raise FileFormatError(
             f"{table.place(row, name)} holds {show(cells[row])}. Expected a finite number, as in "
             f"other rows. If the column holds categories, add it to the option categories."
         )
-    values = sort_values(set(present))
-    if len(values) > MOST_VALUES or (len(values) > 10 and 2 * len(values) > len(present)):
-        raise FileFormatError(
-            f"{table.path}: column {show(name)} has {len(values):,} different texts in "
-            f"{counted(len(present), 'row')}, too many for categories. Leave it out by the option "
-            "exclude."
-        )
-    return Column(name, values)
+    return Column(name, sort_values(set(present)))
+
+
+def check_categories(table: Table, columns: Sequence[Column]) -> None:
+    """Refuses columns of names and free text, all of them at once.
+
+    Args:
+        table: The table.
+        columns: What was found in it.
+
+    Raises:
+        FileFormatError: Columns have too many different texts.
+    """
+    many = [c for c in columns if len(c.values) > MOST_VALUES or is_free_text(table, c)]
+    if not many:
+        return
+    found = ", ".join(f"{show(c.name)} {len(c.values):,}" for c in many)
+    names = json.dumps([c.name for c in many], ensure_ascii=False)
+    hint = f"Leave out such columns by the option exclude, such as --set 'task.exclude={names}'."
+    raise FileFormatError(
+        f"{table.path}: too many different texts for categories, of "
+        f"{counted(len(table.rows), 'row')}: {found}. "
+        f"{describe_written_numbers(many[0].values) or hint}"
+    )
+
+
+def is_free_text(table: Table, column: Column) -> bool:
+    """Whether few texts of a column occur twice."""
+    return len(column.values) > 10 and 2 * len(column.values) > len(table.rows)
+
+
+def describe_written_numbers(values: Sequence[str]) -> str:
+    """Says how to write texts that are numbers to people; "" if they are not.
+
+    Args:
+        values: Different texts, such as "$1,200" or "5 %".
+    """
+    plain = [re.sub(r"[\s$€£¥%,']", "", value) for value in values]
+    if not all(map(is_number, plain)):
+        return ""
+    return f"Write numbers without signs and separators: {plain[0]} instead of {show(values[0])}."
 
 
 def sort_values(values: set[str]) -> tuple[str, ...]:
@@ -223,6 +274,9 @@ def _encode(table: Table, column: Column) -> Reals:
         hint = did_you_mean(column.name, table.names)
         raise FileFormatError(f"{table.path}: has no column {show(column.name)}. {hint}")
     cells = table.column(column.name)
+    if column.dates is not None:
+        days = [_day(table, row, column.name, cell) for row, cell in enumerate(cells)]
+        return encode_days(np.array(days), column.dates)
     if not column.values:
         return np.array([[_number(table, r, column.name, c)] for r, c in enumerate(cells)])
     place = {value: i for i, value in enumerate(column.values)}
@@ -249,6 +303,17 @@ def _number(table: Table, row: int, name: str, cell: str) -> float:
             f"{table.place(row, name)} holds {show(cell)}. Expected a finite number."
         )
     return float(cell)
+
+
+def _day(table: Table, row: int, name: str, cell: str) -> float:
+    if is_missing(cell):
+        return math.nan
+    day = parse_date(cell)
+    if day is None:
+        raise FileFormatError(
+            f"{table.place(row, name)} holds {show(cell)}. Expected a date such as 2024-02-29."
+        )
+    return day
 
 
 def read_numbers(table: Table, names: Sequence[str]) -> Reals:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import math
+import re
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,13 +17,18 @@ from evonet.errors import FileFormatError
 from evonet.files.regular import open_regular
 from evonet.messages import counted, show
 from evonet.messages import name as quoted
+from evonet.tasks.dates import parse_date
 
 Header = Literal["auto", "yes", "no"]
 Kind = Literal["classification", "regression"]
 
 # Cells that hold nothing, in upper or lower case.
 MISSING: Final = ("", "na", "n/a", "nan", "null", "?")
-DELIMITERS: Final = (",", ";", "\t")
+# A number with a decimal comma, as in 1,5 or 1.234,5; only where no comma separates cells.
+DECIMAL_COMMA: Final = re.compile(r"[+-]?(?:\d+|\d{1,3}(?:\.\d{3})+)(?:,\d+)?", re.ASCII)
+# Commas may be part of numbers, so they come last.
+DELIMITERS: Final = ("\t", ";", ",")
+SAMPLED_LINES: Final = 20
 ENDINGS: Final = (".csv", ".tsv")
 # A target of more different whole numbers is a quantity, and so is one with few examples of each.
 MOST_NUMBERED_CLASSES: Final = 20
@@ -74,9 +82,10 @@ def read_table(path: Path, header: Header = "auto") -> Table:
         FileFormatError: It is not such a file; says where.
         OSError: There is no such file, or it cannot be read.
     """
-    rows = _read_rows(path)
+    rows, delimiter = _read_rows(path)
     if not rows:
         raise FileFormatError(f"{path}: the file needs at least one example, and has no line.")
+    commas = _read_decimal_commas(rows) if delimiter != "," else []
     has_header = header == "yes" or (header == "auto" and _starts_with_names(rows))
     width = len(rows[0])
     first = "header" if has_header else "first row"
@@ -91,35 +100,84 @@ def read_table(path: Path, header: Header = "auto") -> Table:
         )
     if not has_header:
         names = tuple(f"c{c + 1}" for c in range(width))
-        note = f"{path.name} has no line of column names; they are called c1 to c{width}"
-        return Table(path, names, rows, False, (note,) if header == "auto" else ())
+        notes = _note_commas(names, commas)
+        if header == "auto":
+            note = f"{path.name} has no line of column names; they are called c1 to c{width}"
+            notes = (note, *notes)
+        return Table(path, names, rows, False, notes)
     body = rows[1:]
     names = tuple(name or f"c{c + 1}" for c, name in enumerate(rows[0]))
     for name in names:
         if names.count(name) > 1:
             raise FileFormatError(f"{path}: two columns have the name {show(name)}.")
+    notes = _note_commas(names, commas)
     if not rows[0][0] and width > 1 and [row[0] for row in body] == [*map(str, range(len(body)))]:
         note = "the first column has no name and counts the rows, so it is left out"
-        return Table(path, names[1:], [row[1:] for row in body], True, (note,))
-    return Table(path, names, body, True)
+        return Table(path, names[1:], [row[1:] for row in body], True, (note, *notes))
+    return Table(path, names, body, True, notes)
 
 
-def _read_rows(path: Path) -> list[list[str]]:
-    """Reads all lines that are not empty."""
+def _note_commas(names: Sequence[str], columns: Sequence[int]) -> tuple[str, ...]:
+    if not columns:
+        return ()
+    return (f"decimal commas: {', '.join(quoted(names[c]) for c in columns)}",)
+
+
+def _read_rows(path: Path) -> tuple[list[list[str]], str]:
+    """Reads all lines that are not empty; returns them, and what separates their cells."""
     try:
         with open_regular(path) as file:
-            text = file.read().decode("utf-8-sig")
-        line = next((line for line in text.splitlines() if line.strip()), "")
-        delimiter = max(DELIMITERS, key=line.count)
+            text = _decode(path, file.read())
+        delimiter = _find_delimiter(text)
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-        return [[cell.strip() for cell in row] for row in reader if row]
-    except (csv.Error, UnicodeDecodeError) as error:
+        return [[cell.strip() for cell in row] for row in reader if row], delimiter
+    except csv.Error as error:
         raise FileFormatError(f"{path}: this is not a CSV file: {quoted(str(error))}") from error
+
+
+def _find_delimiter(text: str) -> str:
+    """Finds what separates cells: what every line has as often as the others, or most often."""
+    lines = (line for line in text.splitlines() if line.strip())
+    first = list(itertools.islice(lines, SAMPLED_LINES)) or [""]
+    for delimiter in DELIMITERS:
+        if first[0].count(delimiter) and len({line.count(delimiter) for line in first}) == 1:
+            return delimiter
+    return max(DELIMITERS, key=first[0].count)
+
+
+def _decode(path: Path, content: bytes) -> str:
+    """Reads UTF-8, or UTF-16 as spreadsheets write it."""
+    encoding = "utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+    try:
+        return content.decode(encoding)
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        raise FileFormatError(
+            f"{path}: line {line} is not text in UTF-8. Save the file as UTF-8, or convert it: "
+            f"iconv -f WINDOWS-1252 -t UTF-8 {shlex.quote(path.name)} > utf8.csv"
+        ) from error
+
+
+def _read_decimal_commas(rows: list[list[str]]) -> list[int]:
+    """Writes numbers such as 1.234,5 with a decimal point, in columns of nothing else.
+
+    Returns:
+        The columns.
+    """
+    found = []
+    for c in range(len(rows[0])):
+        cells = [row[c] for row in rows[1:] if c < len(row) and not is_missing(row[c])]
+        if any("," in cell for cell in cells) and all(map(DECIMAL_COMMA.fullmatch, cells)):
+            found.append(c)
+            for row in rows:
+                if c < len(row) and DECIMAL_COMMA.fullmatch(row[c]):
+                    row[c] = row[c].replace(".", "").replace(",", ".")
+    return found
 
 
 def _starts_with_names(rows: Sequence[Sequence[str]]) -> bool:
     first, below = rows[0], rows[1:]
-    if any(is_number(cell) for cell in first):
+    if any(is_number(cell) or parse_date(cell) is not None for cell in first):
         return False
     columns = [{row[c] for row in below if c < len(row)} for c in range(len(first))]
     if any(is_number(cell) for column in columns for cell in column) or not below:

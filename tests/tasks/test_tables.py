@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from evonet import FileFormatError, OptionError
 from evonet.tasks import classification, make_task, regression
 from evonet.tasks.data import load_data, split_data
+from evonet.tasks.dates import parse_date
 from evonet.tasks.encoding import Encoding
 from evonet.tasks.tables import infer_kind, read_table
 
@@ -32,7 +33,12 @@ def write(folder: Path, text: str, name: str = "table.csv") -> Path:
     [
         ("a,b\n1,2\n", ("a", "b"), [["1", "2"]]),
         ("1,2\n3,4\n", ("c1", "c2"), [["1", "2"], ["3", "4"]]),
-        ("a;b\n1,5;2\n", ("a", "b"), [["1,5", "2"]]),
+        ("a;b\n1,5;2\n", ("a", "b"), [["1.5", "2"]]),
+        ("a;b\n-1.234,5;2\n7;x,1\n", ("a", "b"), [["-1234.5", "2"], ["7", "x,1"]]),
+        ("1,5;2,5\n2,5;3,5\n", ("c1", "c2"), [["1.5", "2.5"], ["2.5", "3.5"]]),
+        ("a,b\nx;y,1\n", ("a", "b"), [["x;y", "1"]]),
+        ("1,5;red\n2;blue\n", ("c1", "c2"), [["1.5", "red"], ["2", "blue"]]),
+        ("2024-01-05,red\n2024-01-06,blue\n", ("c1", "c2"), None),
         ("a\tb\n1\t2\n", ("a", "b"), [["1", "2"]]),
         ("5.1,red\n4.9,blue\n", ("c1", "c2"), [["5.1", "red"], ["4.9", "blue"]]),
         ("x,y\ny,x\nx,x\n", ("x", "y"), [["y", "x"], ["x", "x"]]),
@@ -43,10 +49,26 @@ def write(folder: Path, text: str, name: str = "table.csv") -> Path:
     ],
 )
 def test_names_and_delimiters_are_found(
-    text: str, names: tuple[str, ...], rows: list[list[str]], tmp_path: Path
+    text: str, names: tuple[str, ...], rows: list[list[str]] | None, tmp_path: Path
 ) -> None:
     table = read_table(write(tmp_path, text))
-    assert (table.names, table.rows) == (names, rows)
+    assert table.names == names
+    assert table.rows == (rows or [line.split(",") for line in text.split()])
+
+
+def test_decimal_commas_are_noted(tmp_path: Path) -> None:
+    table = read_table(write(tmp_path, "a;b;c\n1,5;2;x\n2;3;y\n"))
+    assert table.notes == ("decimal commas: a",)
+
+
+def test_text_of_spreadsheets_is_read_and_other_text_is_refused_by_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "table.csv"
+    for encoding in ("utf-8", "utf-8-sig", "utf-16"):
+        path.write_bytes("größe,y\n1,2\n".encode(encoding))
+        assert read_table(path).names == ("größe", "y")
+    path.write_bytes("a,b\nKöln,2\n".encode("latin-1"))
+    with pytest.raises(FileFormatError, match=r"line 2 is not text in UTF-8\. .* iconv"):
+        read_table(path)
 
 
 def test_a_file_without_names_keeps_its_first_row_and_says_so(tmp_path: Path) -> None:
@@ -101,8 +123,11 @@ def test_categories_become_inputs_of_0_or_1(tmp_path: Path) -> None:
 
 def test_columns_that_nothing_can_be_learnt_from_are_refused(tmp_path: Path) -> None:
     names = "\n".join(["name,y", *(f"person {i},{i}" for i in range(30))])
-    with pytest.raises(FileFormatError, match=r"30 different texts in 30 rows.*exclude"):
+    with pytest.raises(FileFormatError, match=r"30 rows: \"name\" 30\..*exclude=\[\"name\"\]"):
         regression(data=write(tmp_path, names))
+    both = "\n".join(["name,street,y", *(f"person {i},way {i},{i}" for i in range(30))])
+    with pytest.raises(FileFormatError, match=r'"name" 30, "street" 30.*\["name", "street"\]'):
+        regression(data=write(tmp_path, both))
     with pytest.raises(FileFormatError, match=r'row 3, column "a" holds "x".*categories'):
         regression(data=write(tmp_path, "a,b\n1,2\nx,4\n"))
     mixed = regression(data=write(tmp_path, "a,b\n1,2\nx,4\n"), categories="a")
@@ -110,6 +135,67 @@ def test_columns_that_nothing_can_be_learnt_from_are_refused(tmp_path: Path) -> 
 
 
 GAPS = "p,q,y\n1,a,1\n?,b,2\n3,,3\n5,a,NA\n4,b,4\n"
+
+
+def test_targets_that_nothing_can_be_learnt_from_are_refused(tmp_path: Path) -> None:
+    path = write(tmp_path, "x,y\n1,a\n2,a\n")
+    with pytest.raises(FileFormatError, match=r'column "y" holds nothing but "a"'):
+        classification(data=path)
+    prices = "\n".join(["x,price", *(f'{i},"${i},000"' for i in range(1, 30))])
+    with pytest.raises(FileFormatError, match=r'too many for classes.*1000 instead of "\$1,000"'):
+        classification(data=write(tmp_path, prices))
+
+
+# Dates.
+
+SALES = "sold,y\n2024-01-01,1\n2024-04-01,2\n2023-12-31,3\n"
+
+
+def test_dates_become_days_and_places_in_year_and_week(tmp_path: Path) -> None:
+    task = regression(data=write(tmp_path, SALES))
+    cycles = ("sold year sin", "sold year cos", "sold week sin", "sold week cos")
+    assert task.input_names == ("sold", *cycles)
+    assert any("dates: sold become 5 inputs" in note for note in task.notes)
+    days, *_ = task.x.T
+    assert (days - days[0]).tolist() == [0, 91, -1]
+    for sin, cos in (task.x[:, 1:3].T, task.x[:, 3:5].T):
+        assert sin**2 + cos**2 == pytest.approx(1)
+    year, week = task.x[:, 1:3], task.x[:, 3:5]
+    assert np.linalg.norm(year[0] - year[2]) < 0.02 < np.linalg.norm(year[0] - year[1])
+    assert week[0] == pytest.approx(week[1])  # both are Mondays
+
+
+def test_times_of_day_are_seen_and_missing_dates_can_be_filled(tmp_path: Path) -> None:
+    text = "at,y\n2024/1/1 6:00,1\n2024-01-01T18:00:00+06:00,2\n?,3\n2024-01-02 00:00Z,4\n"
+    task = regression(data=write(tmp_path, text), missing="fill")
+    assert task.input_names[-2:] == ("at day sin", "at day cos")
+    assert task.x[:, -2] == pytest.approx([1, 0, 1 / 3, 0], abs=1e-9)
+    assert task.x[2, 0] == pytest.approx(task.x[[0, 1, 3], 0].mean())
+
+
+@pytest.mark.parametrize(
+    "cell", ["2024-13-01", "2024-02-30", "24-01-01", "2024-01-01 25:00", "1/2/2024"]
+)
+def test_what_is_no_date_is_a_category(cell: str, tmp_path: Path) -> None:
+    assert parse_date(cell) is None
+    task = regression(data=write(tmp_path, f"at,y\n2024-01-01,1\n{cell},2\n"))
+    assert task.input_names == (f"at={sorted((cell, '2024-01-01'))[1]}",)
+
+
+def test_an_encoding_of_dates_travels_as_json(tmp_path: Path) -> None:
+    path = write(tmp_path, SALES)
+    encoding = regression(data=path).encoding
+    assert encoding is not None
+    again = Encoding.from_dict(json.loads(json.dumps(encoding.to_dict())))
+    assert again == encoding
+    with pytest.raises(
+        FileFormatError, match=r'row 2, column "sold" holds "soon".*Expected a date'
+    ):
+        again.raw_inputs(read_table(write(tmp_path, "sold,y\nsoon,1\n")))
+    broken = encoding.to_dict()
+    broken["columns"][0]["dates"] = "year"
+    with pytest.raises(FileFormatError, match='dates is "year"'):
+        Encoding.from_dict(broken)
 
 
 def test_missing_cells_are_an_error_that_counts_them(tmp_path: Path) -> None:
