@@ -167,6 +167,8 @@ def _read_decimal_commas(rows: list[list[str]]) -> list[int]:
     found = []
     for c in range(len(rows[0])):
         cells = [row[c] for row in rows[1:] if c < len(row) and not is_missing(row[c])]
+        if DECIMAL_COMMA.fullmatch(rows[0][c]):  # not a name
+            cells.append(rows[0][c])
         if any("," in cell for cell in cells) and all(map(DECIMAL_COMMA.fullmatch, cells)):
             found.append(c)
             for row in rows:
