@@ -10,6 +10,7 @@ from evonet.cli.options import (
     FilePath,
     generations,
     learn,
+    minutes,
     on_bad_fitness,
     profile,
     quiet,
@@ -28,6 +29,7 @@ from evonet.cli.options import (
 )
 @click.option("--population", type=int, help="Genomes per generation.")
 @generations
+@minutes
 @click.option(
     "--seed", type=int, help="The seed of all random numbers; equal seeds give equal runs."
 )
@@ -55,6 +57,7 @@ def command(
     config: Path | None,
     population: int | None,
     generations: int | None,
+    minutes: float | None,
     seed: int | None,
     backend: str | None,
     threads: int | None,
@@ -92,6 +95,7 @@ def command(
         {
             "neat.pop_size": population,
             "run.generations": generations,
+            "run.minutes": minutes,
             "run.seed": seed,
             "run.backend": backend,
             "run.threads": threads,

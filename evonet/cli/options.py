@@ -29,6 +29,9 @@ class FilePath(click.Path):
 generations = click.option(
     "--generations", type=int, help="The maximum number of generations in total."
 )
+minutes = click.option(
+    "--minutes", type=float, help="Stop after so many minutes; `evonet resume` continues."
+)
 profile = click.option("--profile", is_flag=True, help="Print where the time went.")
 quiet = click.option(
     "--quiet", "-q", is_flag=True, help="Print nothing unless something goes wrong."

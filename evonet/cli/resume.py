@@ -9,6 +9,7 @@ import click
 from evonet.cli.options import (
     FilePath,
     generations,
+    minutes,
     on_bad_fitness,
     profile,
     quiet,
@@ -21,6 +22,7 @@ from evonet.cli.options import (
 @click.command()
 @click.argument("run", type=FilePath())
 @generations
+@minutes
 @where_to_run
 @on_bad_fitness
 @set_options
@@ -30,6 +32,7 @@ from evonet.cli.options import (
 def command(
     run: Path,
     generations: int | None,
+    minutes: float | None,
     backend: str | None,
     threads: int | None,
     workers: str | None,
@@ -56,6 +59,7 @@ def command(
     home.check()
     changes = {
         "run.generations": generations,
+        "run.minutes": minutes,
         "run.backend": backend,
         "run.threads": threads,
         "run.on_bad_fitness": on_bad_fitness,

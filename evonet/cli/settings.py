@@ -26,6 +26,7 @@ FOREIGN = (".txt", ".dat", ".data", ".gz", ".zip", ".xls", ".xlsx", ".ods", ".pa
 OPTIONS = {
     "neat.pop_size": "--population",
     "run.generations": "--generations",
+    "run.minutes": "--minutes",
     "run.seed": "--seed",
     "run.backend": "--backend",
     "run.threads": "--threads",

@@ -181,6 +181,10 @@ class Watch:
         if result.algorithm.stalled and not result.solved:
             age = counted(result.generation - best.generation, "generation")
             click.echo(f"  stopped   no better genome in {age} (run.patience)")
+        elif result.out_of_time and not result.solved:
+            minutes = number(config.run.minutes, 6)
+            click.echo(f"  stopped   out of time (run.minutes = {minutes})")
+            click.echo(f"  resume    {self._resume_command}")
         elif not result.solved and threshold is not None:
             more = 2 * max(1, config.run.generations)
             click.echo(f"  resume    {self._resume_command} --generations {more}")

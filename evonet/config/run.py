@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from evonet.config.rules import OneOf, OneOfOrImport, Whole
+from evonet.config.rules import NOT_NEGATIVE, OneOf, OneOfOrImport, Whole
 from evonet.config.schema import Schema, setting
 from evonet.definitions.algorithms import ALGORITHM_NAMES
 from evonet.definitions.backends import BACKEND_NAMES, BackendName
@@ -18,6 +18,8 @@ class RunTable(Schema):
 
     Attributes:
         generations: The most generations to run.
+        minutes: End the run when it has taken this long since it started or was resumed, after the
+            generation that is being evaluated; 0 never does.
         patience: End the run when there was no better genome for this many generations; 0 never
             does. Where a task has a validation part, that decides what is better.
         seed: Fixes all random numbers, 0 to 2^64 - 1.
@@ -30,6 +32,7 @@ class RunTable(Schema):
     """
 
     generations: int = setting(Whole(0), 300)
+    minutes: float = setting(NOT_NEGATIVE, 0.0)
     patience: int = setting(Whole(0), 0)
     seed: int = setting(Whole(0, MOST_SEED), 0)
     backend: BackendName = setting(OneOf(*BACKEND_NAMES), "auto")

@@ -52,6 +52,7 @@ class Result:
         evaluations: Genomes evaluated, those before a resumption included.
         seconds: How long it took since the run started or was resumed.
         algorithm: The evolution, ready to continue.
+        out_of_time: Whether the config's run.minutes ended it.
     """
 
     best: Best | None
@@ -60,6 +61,7 @@ class Result:
     evaluations: int
     seconds: float
     algorithm: Algorithm
+    out_of_time: bool = False
 
 
 class Callback:

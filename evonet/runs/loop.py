@@ -52,8 +52,8 @@ def evolve(
 ) -> Result:
     """Evolves until the task is solved, or progress stalls, or all generations are done.
 
-    Progress stalls when the best genome is run.patience generations old, if the config sets that;
-    a callback can also end the run.
+    Progress stalls when the best genome is run.patience generations old, if the config sets that.
+    The config's run.minutes and callbacks can also end the run.
 
     A run that was interrupted anywhere and resumed ends with the bits of one that was not.
 
@@ -183,6 +183,7 @@ class _Loop:
         self._evaluator = evaluator
         self._hooks = hooks
         self._started = time.perf_counter()
+        self._out_of_time = False
         done = run.first_generation
         self._done_before = done, done * len(run.algorithm.state.population)
 
@@ -194,7 +195,7 @@ class _Loop:
                 ending.callback(self._end, hook)
             stopped = False
             while (
-                not stopped
+                not (stopped or self._out_of_time)
                 and not (algorithm.solved or algorithm.stalled)
                 and algorithm.generations_done < self._run.generations
             ):
@@ -202,7 +203,13 @@ class _Loop:
                 for hook in self._hooks:
                     with self._timed(name_of(hook)):
                         stopped |= hook.on_generation(record) is True
+                self._out_of_time = self._is_time_up()
         return self._result
+
+    def _is_time_up(self) -> bool:
+        """Whether the config's run.minutes have passed."""
+        limit = 60.0 * self._algorithm.config.run.minutes
+        return 0.0 < limit <= time.perf_counter() - self._started
 
     @cached_property
     def _result(self) -> Result:
@@ -214,6 +221,7 @@ class _Loop:
             evaluations=self._evaluations,
             seconds=time.perf_counter() - self._started,
             algorithm=algorithm,
+            out_of_time=self._out_of_time,
         )
 
     @property

@@ -161,6 +161,24 @@ def test_a_run_without_progress_ends(evonet: CommandLine, tmp_path: Path) -> Non
     assert len(metrics_of(tmp_path / "run")) == 4
 
 
+def test_a_run_that_is_out_of_time_ends_and_resumes_to_the_same_champion(
+    evonet: CommandLine, tmp_path: Path
+) -> None:
+    options = ("--population", 20, "--seed", 3)
+    said = evonet("evolve", "xor", *options, "--minutes", 1e-9, "--out", "cut")
+    assert said.status == Exit.DONE
+    assert "out of time (run.minutes = 1e-09)" in said.out
+    assert "evonet resume cut\n" in said.out
+    assert len(metrics_of(tmp_path / "cut")) == 1
+    assert evonet("resume", "cut").status == Exit.DONE
+    assert len(metrics_of(tmp_path / "cut")) == 2
+    assert evonet("resume", "cut", "--minutes", 0, "--generations", 4).status == Exit.DONE
+    assert evonet("evolve", "xor", *options, "--generations", 4, "--out", "whole").status == 0
+    champions = [(tmp_path / run / "champion.json").read_bytes() for run in ("cut", "whole")]
+    assert champions[0] == champions[1]
+    assert "--minutes" in evonet("evolve", "xor", "--minutes", -1).err
+
+
 def test_doctor_passes_its_flag_on(evonet: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
     heard: list[list[str]] = []
     doctor = types.ModuleType("evonet.doctor")

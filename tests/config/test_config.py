@@ -184,8 +184,8 @@ def test_the_xor_file_says_what_neat_python_says() -> None:
 
 def test_every_rule_is_a_setting_and_every_setting_has_a_rule() -> None:
     names = list(settings(Config))
-    assert len(names) == len(set(names)) == 112
-    assert names[:4] == ["run.generations", "run.patience", "run.seed", "run.backend"]
+    assert len(names) == len(set(names)) == 113
+    assert names[:4] == ["run.generations", "run.minutes", "run.patience", "run.seed"]
     assert names[4:8] == ["run.threads", "run.algorithm", "run.on_bad_fitness", "workers.where"]
     assert "genome.time_constant_init_stdev" in names
     assert "genome.enabled_rate_to_true_add" in names
