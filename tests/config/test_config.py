@@ -186,7 +186,8 @@ def test_every_rule_is_a_setting_and_every_setting_has_a_rule() -> None:
     names = list(settings(Config))
     assert len(names) == len(set(names)) == 113
     assert names[:4] == ["run.generations", "run.minutes", "run.patience", "run.seed"]
-    assert names[4:8] == ["run.threads", "run.algorithm", "run.on_bad_fitness", "workers.where"]
+    assert names[4:6] == ["run.backend", "run.threads"]
+    assert names[6:9] == ["run.algorithm", "run.on_bad_fitness", "workers.where"]
     assert "genome.time_constant_init_stdev" in names
     assert "genome.enabled_rate_to_true_add" in names
 
