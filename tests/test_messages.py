@@ -31,7 +31,7 @@ def test_large_numbers_are_written_out(value: float, text: str) -> None:
 
 def test_algorithms_and_species_describe_themselves() -> None:
     neat = evonet.NEAT(evonet.Config(), seed=4, num_inputs=2, num_outputs=1)
-    assert repr(neat) == "NEAT(generation 0, 150 genomes, 2 inputs, 1 outputs, seed 4)"
+    assert repr(neat) == "NEAT(generation 0, 150 genomes, 2 inputs, 1 output, seed 4)"
     neat.tell(xor().evaluate(evonet.compile(neat.ask()), 0))
     assert "best " in repr(neat)
     assert f"species {len(neat.species)}" in repr(neat)

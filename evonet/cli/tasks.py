@@ -16,6 +16,7 @@ def command(name: str | None) -> None:
     `evonet evolve NAME --set task.OPTION=VALUE`.
     """
     from evonet.config.docstrings import in_a_file
+    from evonet.config.task_defaults import LEARNING_DEFAULTS
     from evonet.installation import resource_folder
     from evonet.messages import show
     from evonet.tasks.registry import TASKS, find_task
@@ -35,14 +36,19 @@ def command(name: str | None) -> None:
     entry = find_task(name)
     click.echo(f"{entry.name}: {entry.summary}")
     defaults, meanings = entry.defaults, entry.meanings
+    width = max(map(len, entry.options), default=0)
     for option in entry.options:
         default = defaults.get(option)
         note = "optional" if default is None else f"default {show(default)}"
-        click.echo(f"  {option:14} {'required' if option in entry.required else note}")
+        click.echo(f"  {option:{width}}  {'required' if option in entry.required else note}")
         meaning = in_a_file(meanings.get(option, ""))
-        for line in textwrap.wrap(meaning, 80):
-            click.echo(f"  {'':14}   {line}")
-    for setting, value in entry.settings.items():
-        click.echo(f"Its configs have {setting} = {show(value)} unless they set it.")
+        for line in textwrap.wrap(meaning, 94 - width):
+            click.echo(f"  {'':{width}}    {line}")
+    if entry.settings:
+        click.echo("Its own defaults for other settings:")
+        for setting, value in entry.settings.items():
+            click.echo(f"  {setting} = {show(value)}")
+    if name in LEARNING_DEFAULTS:
+        click.echo("Without learning (--no-learn) there are others: see docs/tables.md.")
     if (resource_folder("configs") / f"{name}.toml").is_file():
-        click.echo(f"evonet has a config for it, which this command uses: evonet evolve {name}")
+        click.echo(f"evonet ships a config for it, which `evonet evolve {name}` uses.")

@@ -38,6 +38,7 @@ from evonet.genes.arrays import real_type
 from evonet.genes.first_generation import plan_first_generation
 from evonet.genes.population import Population
 from evonet.genes.rules import check_time_constants, genome_rules
+from evonet.messages import counted
 from evonet.numerics.exact_sum import mean
 
 # Beats every other number where lower is better, and loses to every other one elsewhere.
@@ -144,8 +145,9 @@ class Algorithm(ABC):
         found = "" if best is None else f", best {best.fitness:.6g}"
         more = self.describe().summary if best is not None else ""
         return (
-            f"{type(self).__name__}(generation {self.generation}, {len(population)} genomes, "
-            f"{population.num_inputs} inputs, {population.num_outputs} outputs{found}"
+            f"{type(self).__name__}(generation {self.generation}, "
+            f"{counted(len(population), 'genome')}, {counted(population.num_inputs, 'input')}, "
+            f"{counted(population.num_outputs, 'output')}{found}"
             f"{', ' if more else ''}{more}, seed {self.seed})"
         )
 

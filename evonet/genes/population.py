@@ -21,6 +21,7 @@ from evonet.genes.layers import is_one_network, layers_to_arrays, read_layers
 from evonet.genes.random import random_arrays
 from evonet.genes.selection import join_genomes, select_genomes
 from evonet.genes.validation import check_population
+from evonet.messages import counted
 
 PARTS: Final = ("num_inputs", "num_outputs", *ARRAYS)
 """What a population consists of, by name."""
@@ -504,9 +505,10 @@ class Population:
 
     def __repr__(self) -> str:
         return (
-            f"Population({self.num_genomes} genomes, {self.num_inputs} inputs, "
-            f"{self.num_outputs} outputs, {self.num_nodes} nodes, "
-            f"{self.num_connections} connections, {self.dtype})"
+            f"Population({counted(self.num_genomes, 'genome')}, "
+            f"{counted(self.num_inputs, 'input')}, {counted(self.num_outputs, 'output')}, "
+            f"{counted(self.num_nodes, 'node')}, {counted(self.num_connections, 'connection')}, "
+            f"{self.dtype})"
         )
 
     def __setattr__(self, name: str, value: object) -> NoReturn:

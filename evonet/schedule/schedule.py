@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from evonet.definitions.dynamics import FEEDFORWARD, Dynamics
 from evonet.errors import ShapeError
+from evonet.messages import counted
 
 if TYPE_CHECKING:
     from evonet.schedule.analysis import Analysis
@@ -159,8 +160,9 @@ class Schedule:
     def __repr__(self) -> str:
         depth = int(self.num_levels.max(initial=0))
         return (
-            f"Schedule({self.num_genomes} genomes, {self.num_inputs} -> {self.num_outputs}, "
-            f"{self.num_nodes} nodes, {self.num_edges} links, at most {depth} levels, {self.dtype})"
+            f"Schedule({counted(self.num_genomes, 'genome')}, "
+            f"{self.num_inputs} -> {self.num_outputs}, {counted(self.num_nodes, 'node')}, "
+            f"{counted(self.num_edges, 'link')}, at most {counted(depth, 'level')}, {self.dtype})"
         )
 
     def analyze(self) -> Analysis:

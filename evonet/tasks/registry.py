@@ -15,7 +15,7 @@ from typing import Any
 from evonet.config import Config
 from evonet.config.docstrings import read_arguments
 from evonet.config.schema import settings as all_settings
-from evonet.config.task_defaults import TASK_DEFAULTS
+from evonet.config.task_defaults import TASK_DEFAULTS, task_defaults
 from evonet.definitions.controls import CONTROLS
 from evonet.definitions.providers import TASK_PREFIXES, Provider
 from evonet.errors import ConfigError, ConfigFault, EvonetError, OptionError
@@ -81,7 +81,7 @@ class RegisteredTask:
     @property
     def settings(self) -> Mapping[str, object]:
         """The settings of a config whose defaults this task changes."""
-        return TASK_DEFAULTS.get(self.name, {})
+        return task_defaults(self.name, {}, (), ())
 
     @property
     def required(self) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from evonet.backends.arrays import as_type
 from evonet.config.rules import Maybe, Real, Whole
 from evonet.errors import OptionError, ShapeError, check_option
 from evonet.evaluation import Evaluation, Round
+from evonet.messages import counted
 from evonet.numerics.philox import Purpose, philox
 from evonet.tasks.base import Task
 from evonet.tasks.encoding import Encoding
@@ -205,7 +206,8 @@ class Supervised(Task):
 
     def __repr__(self) -> str:
         sizes = ", ".join(f"{len(part.x)} {name}" for name, part in self.parts().items())
-        return f"Supervised({self.num_inputs} inputs, {self.num_outputs} outputs, {sizes})"
+        pins = f"{counted(self.num_inputs, 'input')}, {counted(self.num_outputs, 'output')}"
+        return f"Supervised({pins}, {sizes})"
 
 
 def _fixed(numbers: npt.NDArray[Any]) -> npt.NDArray[Any]:

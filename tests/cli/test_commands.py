@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import types
@@ -73,10 +74,16 @@ def test_tasks_lists_all_that_are_registered(evonet: CommandLine) -> None:
 
 def test_tasks_lists_the_options_of_one(evonet: CommandLine) -> None:
     said = evonet("tasks", "regression").out
-    assert "data           required" in said
-    assert "test_fraction  default 0.0" in said
-    assert 'genome.activation_options = ["identity", "tanh"]' in said
-    assert "retests        default 100" in evonet("tasks", "pendulum").out
+    lines = [line.split() for line in said.splitlines()]
+    assert ["data", "required"] in lines
+    assert ["validation_fraction", "default", "0.0"] in lines
+    found = re.finditer(r"^  \w+ +(default|optional|required)", said, re.MULTILINE)
+    columns = {match.start(1) - match.start() for match in found}
+    assert len(columns) == 1
+    assert ["neat.pop_size", "=", "50"] in lines  # as its networks learn
+    assert ["retests", "default", "100"] in map(
+        str.split, evonet("tasks", "pendulum").out.splitlines()
+    )
 
 
 @pytest.mark.parametrize("name", TASKS)

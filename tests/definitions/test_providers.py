@@ -53,7 +53,7 @@ node = New(bias=1.0, response=1.0, activation="tanh", aggregation="sum")
 genome = New(key=3, nodes={0: node}, connections={})
 print(evonet.Population.from_neat([genome], New(input_keys=[-1], output_keys=[0])))
 """
-    assert run_without_neat_python(script).startswith("Population(1 genomes, 1 inputs, 1 outputs")
+    assert run_without_neat_python(script).startswith("Population(1 genome, 1 input, 1 output")
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ def test_counts_and_sizes() -> None:
     assert population.sizes.tolist() == [[2, 5], [1, 1]]
     assert population.dtype == np.float32
     assert repr(population) == (
-        "Population(2 genomes, 2 inputs, 1 outputs, 3 nodes, 6 connections, float32)"
+        "Population(2 genomes, 2 inputs, 1 output, 3 nodes, 6 connections, float32)"
     )
 
 
