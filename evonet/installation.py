@@ -16,6 +16,8 @@ from types import ModuleType
 
 from evonet.errors import BackendError, EvonetError
 
+# Where builds leave word: CMakeLists.txt, CMake from 3.26 on, and CMake before.
+_LOGS = ("compiler_errors.log", "CMakeFiles/CMakeConfigureLog.yaml", "CMakeFiles/CMakeError.log")
 _COMPILERS = ("c++", "g++", "clang++")
 # What CMake and compilers write when they give up.
 _FAILURE = re.compile(
@@ -48,7 +50,7 @@ def explain_missing(checkout: Path | None = None) -> str:
     if compiler is None:
         why = f"No C++ compiler was found ({', '.join(_COMPILERS)}). "
     elif words:
-        why = f"The build said: {words} "
+        why = f"The build said: {words}. "
     else:
         why = f"There is a compiler, {compiler}, but the build left no word. "
     again = "--force-reinstall --no-deps --no-cache-dir evonet-gpu"
@@ -56,7 +58,7 @@ def explain_missing(checkout: Path | None = None) -> str:
         again = f"-e {shlex.quote(str(checkout))}"
     return (
         "evonet was installed without its compiled extension, so it runs on the slow reference "
-        f"backend. {why}It needs one for C++17 (Debian: apt install g++; macOS: xcode-select "
+        f"backend. {why}It needs a C++17 compiler (Debian: apt install g++; macOS: xcode-select "
         "--install); then this compiles for a minute or two, and shows what the build says if it "
         f"fails: EVONET_REQUIRE_NATIVE=1 {pip_program()} install {again}"
     )
@@ -64,14 +66,15 @@ def explain_missing(checkout: Path | None = None) -> str:
 
 def _last_words(checkout: Path) -> str:
     """Returns the lines in which the last build in a checkout gave up, or ""."""
-    names = ("CMakeConfigureLog.yaml", "CMakeError.log")  # from CMake 3.26 on, and before
-    found = [log for name in names for log in checkout.glob(f"build/*/CMakeFiles/{name}")]
+    found = [log for pattern in _LOGS for log in checkout.glob(f"build/*/{pattern}")]
     logs = sorted(found, key=lambda log: log.stat().st_mtime)
     if not logs:
         return ""
     lines = logs[-1].read_text(errors="replace").splitlines()
-    said = dict.fromkeys(line.strip() for line in lines if _FAILURE.search(line))
-    return " / ".join(list(said)[-2:])[:400]
+    said = list(dict.fromkeys(line.strip() for line in lines if _FAILURE.search(line)))
+    # A compiler's first error causes the others; CMake gives up at its last.
+    telling = said[:2] if logs[-1].name == _LOGS[0] else said[-2:]
+    return " / ".join(telling)[:400]
 
 
 @functools.cache

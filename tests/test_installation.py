@@ -324,8 +324,16 @@ def test_a_missing_extension_is_explained_in_the_words_of_the_build(
     compiler.touch(mode=0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
     said = explain_missing(tmp_path)
-    assert "The build said: main.cpp:3: error: no such header <new> " in said
+    assert "The build said: main.cpp:3: error: no such header <new>. " in said
     assert said.endswith(f"EVONET_REQUIRE_NATIVE=1 {sys.executable} -m pip install -e {tmp_path}")
+    errors = logs.parent / "compiler_errors.log"
+    errors.write_text(
+        "a.h: In function:\na.h:1: error: first\na.h:2: error: 2nd\nb.h:3: error: 3rd\n"
+    )
+    os.utime(logs / "CMakeError.log", (0, 0))
+    assert "The build said: a.h:1: error: first / a.h:2: error: 2nd. It" in explain_missing(
+        tmp_path
+    )
     monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
     assert "No C++ compiler was found (c++, g++, clang++)" in explain_missing(tmp_path)
     assert explain_missing(tmp_path / "wheel").endswith("--no-cache-dir evonet-gpu")
