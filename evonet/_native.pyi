@@ -160,7 +160,19 @@ def wide_top(
     simd: str,
 ) -> None: ...
 def read_xmc(text: bytes, where: str) -> tuple[Any, ...]: ...
+def share_out(
+    scores: NDArray[np.float64],
+    members: NDArray[np.int64],
+    member_start: NDArray[np.int64],
+    pop_size: int,
+    least: int,
+    elitism: int,
+    survival: float,
+    canonical: bool,
+    proportional: bool,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]: ...
 def exact_sum(values: NDArray[np.float64]) -> float: ...
+def mean_and_deviation(values: NDArray[np.float64]) -> tuple[float, float, int]: ...
 def exact_group_sums(
     values: NDArray[np.float64], starts: NDArray[np.int64]
 ) -> NDArray[np.float64]: ...

@@ -6,6 +6,7 @@ A kind's position is its id; `kernels/nodes/cells.h` has the formulas, in the sa
 from __future__ import annotations
 
 import dataclasses
+import functools
 from typing import Any, Final, Literal, NamedTuple, get_args
 
 from evonet.errors import OptionError, check_option, check_positive, check_whole
@@ -105,22 +106,22 @@ class Dynamics:
         time_step = self.time_step or None
         return {**dataclasses.asdict(self), "time_step": time_step}
 
-    @property
+    @functools.cached_property
     def has_memory(self) -> bool:
         """Whether nodes remember anything from one step to the next."""
         return self.num_states > 0
 
-    @property
+    @functools.cached_property
     def kind_id(self) -> int:
         """The id of the kind in the kernels."""
         return KIND_IDS[self.kind]
 
-    @property
+    @functools.cached_property
     def num_states(self) -> int:
         """C, the number of values that each node remembers."""
         return len(KINDS[self.kind_id].states)
 
-    @property
+    @functools.cached_property
     def num_parameters(self) -> int:
         """The number of parameters per node that only this kind has."""
         return len(KINDS[self.kind_id].parameters)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -73,7 +73,9 @@ class Evaluation:
         Raises:
             FitnessError: It is not an array of numbers.
         """
-        return found if isinstance(found, Evaluation) else cls(_numbers("fitness", found))
+        if isinstance(found, Evaluation):
+            return found
+        return cls(found if _is_plain(found) else _numbers("fitness", found))
 
     def checked(self, size: int) -> Evaluation:
         """Returns the same scores as float64 arrays, whose shapes fit a population.
@@ -105,12 +107,16 @@ class Evaluation:
         )
 
 
+def _is_plain(found: Any) -> TypeGuard[npt.NDArray[np.float64]]:
+    return type(found) is np.ndarray and found.dtype == np.float64
+
+
 def _numbers(name: str, found: Any) -> npt.NDArray[np.float64]:
     """Copies real numbers to float64.
 
     NumPy would parse text, and drop imaginary parts and masks.
     """
-    if type(found) is np.ndarray and found.dtype == np.float64:
+    if _is_plain(found):
         return found.copy()
     try:
         if np.ma.is_masked(found):

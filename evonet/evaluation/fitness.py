@@ -30,9 +30,10 @@ def check_fitness(
         FitnessError: Some fitness is not finite, and on_bad_fitness is "error" or all of it is
             not finite; names the first genome.
     """
-    bad = ~np.isfinite(fitness)
-    if not bad.any():
+    finite = np.isfinite(fitness)
+    if finite.all():
         return fitness
+    bad = ~finite
     if on_bad_fitness == "error" or bad.all():
         advice = 'run.on_bad_fitness = "worst" counts them as the worst of their generation'
         if on_bad_fitness == "worst":

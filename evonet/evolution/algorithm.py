@@ -183,7 +183,7 @@ class Algorithm(ABC):
             return self.sign * mean(fitness) >= self.sign * limit
         if best is not None and best.tested is not None:
             return best.tested.solves(limit, self.sign)
-        return float((self.sign * fitness).max()) >= self.sign * limit
+        return self.sign * float(fitness[self.fittest(fitness)]) >= self.sign * limit
 
     @property
     def stalled(self) -> bool:
@@ -225,7 +225,7 @@ class Algorithm(ABC):
         fitness = check_fitness(scores.fitness, state.ids, self.sign, self.on_bad_fitness)
         scored = state.population if scores.population is None else scores.population
         population = scored if scores.inherits else state.population
-        before, top = state.best, int(np.argmax(self.sign * fitness))
+        before, top = state.best, self.fittest(fitness)
         validation = None if scores.validation is None else float(scores.validation[top])
         if validation is not None and not math.isfinite(validation):
             validation = -self.sign * LARGEST  # checkpoints hold finite numbers
@@ -249,6 +249,10 @@ class Algorithm(ABC):
             scores = replace(scores, fitness=fitness)
         # One assignment, so that an interrupt leaves the generation either told or not.
         self.state = self.told_state(told, scores)
+
+    def fittest(self, fitness: npt.NDArray[np.float64]) -> int:
+        """Returns the position of the best fitness, the first of equals."""
+        return int(fitness.argmax() if self.sign > 0 else fitness.argmin())
 
     def _is_better(self, fitness: float, validation: float | None, best: Best) -> bool:
         if validation is None or best.validation is None:

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from evonet.evaluators.jobs import WorkerRate
 from evonet.evolution.algorithm import Algorithm
 from evonet.evolution.state import Retest
+from evonet.installation import load_native
 from evonet.numerics.exact_sum import exact_sum
 
 
@@ -147,7 +148,8 @@ def describe_generation(
     assert state.fitness is not None
     assert state.best is not None
     fitness, population = state.fitness, state.population
-    top = int(np.argmax(algorithm.sign * fitness))
+    low, high = float(fitness.min()), float(fitness.max())
+    top = algorithm.fittest(fitness)
     nodes, connections = population.node_start, population.conn_start
     best_links = population.enabled[connections[top] : connections[top + 1]]
     mean, std = mean_and_deviation(fitness)
@@ -159,8 +161,8 @@ def describe_generation(
         generation=state.generation,
         best=float(fitness[top]),
         mean=mean,
-        min=float(fitness.min()),
-        max=float(fitness.max()),
+        min=low,
+        max=high,
         std=std,
         best_so_far=state.best.fitness,
         best_generation=state.best.generation,
@@ -185,12 +187,19 @@ def mean_and_deviation(values: npt.NDArray[np.float64]) -> tuple[float, float]:
     Args:
         values: [P] finite, at least one. Scaled by a power of two, so no sum overflows.
     """
+    native = load_native()
+    measure = measure_spread if native is None else native.mean_and_deviation
+    mean, deviation, scale = measure(values)
+    return _unscale(mean, scale), _unscale(deviation, scale)
+
+
+def measure_spread(values: npt.NDArray[np.float64]) -> tuple[float, float, int]:
+    """Does without the extension: the mean and the deviation in units of 2^scale, and the scale."""
     scale = math.frexp(float(np.abs(values).max()))[1]
     scaled = np.ldexp(values, -scale)
     mean = exact_sum(scaled) / len(scaled)
     off = scaled - mean
-    variance = exact_sum(off * off) / len(scaled)
-    return _unscale(mean, scale), _unscale(math.sqrt(variance), scale)
+    return mean, math.sqrt(exact_sum(off * off) / len(scaled)), scale
 
 
 def _unscale(value: float, scale: int) -> float:

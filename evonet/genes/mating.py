@@ -24,6 +24,26 @@ class SpeciesMembers(NamedTuple):
     representatives: Indices
 
 
+class SharingRules(NamedTuple):
+    """How the next generation is shared out among species.
+
+    Attributes:
+        pop_size: Genomes of the next generation.
+        least: Genomes that each species has in it.
+        elitism: Members of a species that pass on unchanged, at most.
+        survival: The fraction of a species that may become parents.
+        canonical: Whether shares follow mean scores, and not where these lie in the range of all.
+        proportional: Whether species reach their shares at once, and not half-way.
+    """
+
+    pop_size: int
+    least: int
+    elitism: int
+    survival: float
+    canonical: bool
+    proportional: bool
+
+
 class MatingShares(NamedTuple):
     """What S species contribute to the next generation.
 

@@ -36,9 +36,16 @@ def select_genomes(population: Population, index: SupportsIndex | slice | ArrayL
         )
     if wanted.dtype.kind == "b" and len(wanted) != num_genomes:
         raise ShapeError(f"The mask has {len(wanted)} entries for {num_genomes} genomes.")
-    return pick_genomes(
-        population, np.arange(num_genomes)[wanted if wanted.size else wanted.astype(np.int64)]
-    )
+    if wanted.dtype.kind == "b":
+        return pick_genomes(population, np.flatnonzero(wanted))
+    return pick_genomes(population, _positions(wanted.astype(np.int64), num_genomes))
+
+
+def _positions(wanted: Int64Array, num_genomes: int) -> Int64Array:
+    """Counts negative numbers from the end."""
+    for i in wanted[(wanted < -num_genomes) | (wanted >= num_genomes)].tolist():
+        raise IndexError(f"genome {i} does not exist: the population has {num_genomes}.")
+    return np.where(wanted < 0, wanted + num_genomes, wanted)
 
 
 def cut_genomes(population: Population, start: int, stop: int) -> GeneArrays:
@@ -57,15 +64,19 @@ def cut_genomes(population: Population, start: int, stop: int) -> GeneArrays:
 
 def pick_genomes(population: Population, wanted: Int64Array) -> GeneArrays:
     """Copies the genomes with the given numbers, [Q], in any order, any number of times."""
+    if len(wanted) == 1:  # as every new champion is picked
+        one = cut_genomes(population, int(wanted[0]), int(wanted[0]) + 1)
+        return {name: array.copy() for name, array in one.items()}
     gathered = _gather_distant(population, wanted)
     if gathered is not None:
         return gathered
     arrays: GeneArrays = {}
     for starts, names in GROUPS:
         old: Int64Array = getattr(population, starts)
-        counts = np.diff(old)[wanted]
+        first = old[wanted]
+        counts = old[wanted + 1] - first
         new = starts_of(counts)
-        genes = np.arange(new[-1]) + np.repeat(old[wanted] - new[:-1], counts)
+        genes = np.arange(new[-1]) + np.repeat(first - new[:-1], counts)
         arrays[starts] = new
         for name in names:
             arrays[name] = getattr(population, name)[genes]

@@ -91,15 +91,14 @@ def build_schedule(
             genome=cyclic,
         )
     checked: Any = fields.pop("checked", None)
+    genes = fields.pop("gene", None)
+    fields["cell"] = node_parameters(population, dynamics, genes, len(fields["bias"]))
     if checked is None:
         freeze(fields)
-    genes = fields.pop("gene", None)
-    schedule = Schedule(
-        num_inputs=population.num_inputs,
-        num_outputs=population.num_outputs,
-        dynamics=dynamics,
-        cell=node_parameters(population, dynamics, genes, len(fields["bias"])),
-        **fields,
+    else:
+        fields["cell"].flags.writeable = False
+    schedule = Schedule.of_new_arrays(
+        population.num_inputs, population.num_outputs, dynamics, fields
     )
     if checked is not None:  # what was compiled is right, and needs no second look
         checked.complete(schedule)

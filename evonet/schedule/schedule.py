@@ -98,6 +98,22 @@ class Schedule:
                 copied.flags.writeable = False
                 object.__setattr__(self, name, copied)
 
+    @classmethod
+    def of_new_arrays(
+        cls,
+        num_inputs: int,
+        num_outputs: int,
+        dynamics: Dynamics,
+        arrays: dict[str, npt.NDArray[Any]],
+    ) -> Schedule:
+        """Takes over arrays that were made for it: nobody else holds them, all are read-only."""
+        schedule = cls.__new__(cls)
+        fields = vars(schedule)
+        fields.update(arrays)
+        fields["num_inputs"], fields["num_outputs"] = num_inputs, num_outputs
+        fields["dynamics"] = dynamics
+        return schedule
+
     def __getstate__(self) -> dict[str, Any]:
         """Pickles and copies without what the compiled extension has noted in this object."""
         return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}

@@ -33,7 +33,13 @@ from evonet.evolution.callbacks import (
     StopAfter,
 )
 from evonet.evolution.checkpoint import list_checkpoints
-from evonet.evolution.record import Seconds, describe_generation, mean_and_deviation
+from evonet.evolution.record import (
+    Seconds,
+    describe_generation,
+    mean_and_deviation,
+    measure_spread,
+)
+from evonet.installation import require_native
 from evonet.runs.loop import evolve
 from evonet.tasks import Supervised, xor
 from tests.support.evolution_cases import xor_config
@@ -145,6 +151,8 @@ def test_mean_and_deviation_are_finite_and_right(values: list[float]) -> None:
     assert mean == pytest.approx(float(statistics.mean(map(Fraction, values))), 1e-15, 5e-324)
     ulps = 5e-324 + 1e-15 * max(map(abs, values))
     assert deviation == pytest.approx(statistics.pstdev(values), 1e-12, ulps)
+    both = measure_spread, require_native().mean_and_deviation
+    assert len({measure(np.array(values)) for measure in both}) == 1
 
 
 # Occasions.

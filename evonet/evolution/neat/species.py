@@ -68,9 +68,12 @@ class ScoreHistory(Sequence[float]):
         return f"ScoreHistory({list(self)!r})"
 
 
-@dataclass(frozen=True, eq=False, slots=True, repr=False)
+@dataclass(eq=False, slots=True, repr=False)
 class Species:
-    """Genomes that are close to each other.
+    """Genomes that are close to each other; it never changes.
+
+    There is a new one per species and generation, and frozen ones would take three times as long
+    to make.
 
     Attributes:
         key: Its number, counted from 1 over the whole run.
@@ -130,7 +133,7 @@ def join_members(species: Sequence[Species]) -> tuple[npt.NDArray[np.int64], npt
     return members, np.array([0, *accumulate(map(len, groups))])
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class SpeciesRecord:
     """One species of a generation, for records.
 

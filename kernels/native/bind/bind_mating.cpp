@@ -1,9 +1,13 @@
-// bind_mating.cpp: who has children with whom, and exact sums, for Python.
+// bind_mating.cpp: how many children species have, who has them with whom, and exact sums, for
+// Python.
+#include <cmath>
 #include <string>
 
 #include "native/bind/bindings.h"
 #include "native/exact_sum.h"
 #include "native/mating.h"
+#include "native/sharing.h"
+#include "native/statistics.h"
 
 using namespace nb::literals;
 
@@ -48,11 +52,56 @@ nb::tuple mate(In<double> scores, In<int64_t> members, In<int64_t> member_start,
   return nb::make_tuple(to_numpy(fitter), to_numpy(other));
 }
 
+nb::object to_numpy(const std::vector<int64_t>& numbers) {
+  Buffer<int64_t> buffer(static_cast<int64_t>(numbers.size()));
+  std::copy(numbers.begin(), numbers.end(), buffer.data.get());
+  return evonet::to_numpy(buffer);
+}
+
+nb::tuple share(In<double> scores, In<int64_t> members, In<int64_t> member_start, int64_t pop_size,
+                int64_t least, int64_t elitism, double survival, bool canonical,
+                bool proportional) {
+  const auto count = static_cast<int64_t>(member_start.shape(0)) - 1;
+  check_number("species", count, 1, kMostInt32);
+  check_shape("scores", scores, {kAnySize});
+  check_shape("members", members, {kAnySize});
+  check_shape("member_start", member_start, {count + 1});
+  check_offsets("member_start", member_start, static_cast<int64_t>(members.shape(0)));
+  check_positions("members", members, 0, static_cast<int64_t>(scores.shape(0)));
+  check_number("pop_size", pop_size, 1, kMostInt32);
+  check_number("least", least, 1, pop_size / count);
+  check_number("elitism", elitism, 0, kMostInt32);
+  for (int64_t s = 0; s < count; ++s) {
+    if (member_start.data()[s] == member_start.data()[s + 1])
+      refuse("member_start", "has an empty species");
+  }
+  for (size_t i = 0; i < members.shape(0); ++i) {
+    if (!std::isfinite(scores.data()[members.data()[i]])) refuse("scores", "must be finite");
+  }
+  if (!(survival >= 0 && survival <= 1)) refuse("survival", "must be from 0 to 1");
+  SpeciesShares found;
+  {
+    nb::gil_scoped_release release;
+    found = share_out(scores.data(), members.data(), member_start.data(), count,
+                      {pop_size, least, elitism, survival, canonical, proportional});
+  }
+  return nb::make_tuple(to_numpy(found.num_elites), to_numpy(found.num_parents),
+                        to_numpy(found.num_children));
+}
+
 double sum_exactly(In<double> values) {
   check_shape("values", values, {kAnySize});
   ExactSum sum;
   for (size_t i = 0; i < values.shape(0); ++i) sum.add(values.data()[i]);
   return sum.rounded();
+}
+
+nb::tuple spread(In<double> values) {
+  check_shape("values", values, {kAnySize});
+  const auto count = static_cast<int64_t>(values.shape(0));
+  check_number("values", count, 1, std::numeric_limits<int64_t>::max());
+  const Spread found = measure_spread(values.data(), count);
+  return nb::make_tuple(found.mean, found.deviation, found.scale);
 }
 
 nb::object sum_groups(In<double> values, In<int64_t> starts) {
@@ -76,8 +125,13 @@ void bind_mating(nb::module_& m) {
         "member_start"_a.noconvert(), "num_elites"_a.noconvert(), "num_parents"_a.noconvert(),
         "num_children"_a.noconvert(), "interspecies"_a, "seed"_a, "generation"_a, "threads"_a,
         "Both parents of every genome of the next generation; -1 as other parent of a copy.");
+  m.def("share_out", &share, "scores"_a.noconvert(), "members"_a.noconvert(),
+        "member_start"_a.noconvert(), "pop_size"_a, "least"_a, "elitism"_a, "survival"_a,
+        "canonical"_a, "proportional"_a, "How many elites, parents and children each species has.");
   m.def("exact_sum", &sum_exactly, "values"_a.noconvert(),
         "The sum of finite numbers, rounded once; infinite beyond the largest number.");
+  m.def("mean_and_deviation", &spread, "values"_a.noconvert(),
+        "Of finite numbers, in units of 2^scale; and the scale.");
   m.def("exact_group_sums", &sum_groups, "values"_a.noconvert(), "starts"_a.noconvert(),
         "The exact sums of groups of values, whose offsets are given.");
 }

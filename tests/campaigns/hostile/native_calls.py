@@ -244,6 +244,12 @@ def _calls() -> dict[str, Callable[[random.Random], tuple[Callable[..., object],
         more = {"generation": 1, "threads": 1}
         return native.plan_mating, {"scores": np.arange(6.0), **members, **shares, **rest, **more}
 
+    def share(rng: random.Random) -> Any:
+        members = {"members": np.arange(6), "member_start": np.array([0, 2, 6])}
+        rules = {"pop_size": 9, "least": 2, "elitism": 1, "survival": 0.2}
+        ways = {"canonical": rng.random() < 0.5, "proportional": rng.random() < 0.5}
+        return native.share_out, {"scores": np.arange(6.0), **members, **rules, **ways}
+
     def sums(rng: random.Random) -> Any:
         return native.exact_group_sums, {"values": np.arange(6.0), "starts": np.array([0, 2, 6])}
 

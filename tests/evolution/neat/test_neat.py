@@ -347,10 +347,16 @@ def test_parents_of_other_species_are_as_frequent_as_the_config_says() -> None:
 # ---- shares, against neat-python --------------------------------------------------------------
 
 
-def members_scores(species: list[Species], scores: npt.NDArray[np.float64]) -> tuple[Any, Any]:
-    """The scores of all members, species by species, and where each begins."""
-    members, starts = join_members(species)
-    return scores[members], starts
+def amounts_of(
+    species: list[Species],
+    scores: npt.NDArray[np.float64],
+    pop_size: int,
+    least: int,
+    config: ReproductionTable,
+) -> npt.NDArray[np.int64]:
+    """How many genomes each species has in the next generation."""
+    shares = share_out(scores, *join_members(species), pop_size, least, config)
+    return shares.num_elites + shares.num_children
 
 
 @given(
@@ -372,7 +378,7 @@ def test_shares_are_those_of_neat_python(
     if least * len(groups) > pop_size:
         return
     config = ReproductionTable(elitism=elitism, min_species_size=min_species_size)
-    amounts = share_out(*members_scores(species, scores), pop_size, least, config)
+    amounts = amounts_of(species, scores, pop_size, least, config)
     assert sum(amounts) == pop_size
     assert min(amounts) >= least
 
@@ -403,7 +409,7 @@ def test_any_shares_are_exact(
     least = data.draw(st.integers(1, 4))
     pop_size = data.draw(st.integers(least * num_species, 200))
     config = ReproductionTable(fitness_sharing=sharing, spawn_method=method)
-    amounts = share_out(*members_scores(species, np.array(scores)), pop_size, least, config)
+    amounts = amounts_of(species, np.array(scores), pop_size, least, config)
     assert sum(amounts) == pop_size
     assert min(amounts) >= least
 
@@ -412,8 +418,9 @@ def test_proportional_shares_jump_and_smoothed_ones_go_half_way() -> None:
     species = [Species(0, 0, 0, np.arange(10), 0), Species(1, 0, 0, np.arange(10, 100), 10)]
     scores = np.array([3.0] * 10 + [1.0] * 90)
     shares = {
-        method: share_out(
-            *members_scores(species, scores),
+        method: amounts_of(
+            species,
+            scores,
             100,
             1,
             ReproductionTable(fitness_sharing="canonical", spawn_method=method),
