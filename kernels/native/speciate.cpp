@@ -1,7 +1,9 @@
 // neat-python's order of events, in parallel:
 //   1. each old species, in order, takes the genome nearest to its old representative, if any is
 //      left; 2. every other genome joins the nearest of these; 3. the first genome that is near
-//      none founds a species, which later genomes may prefer; and so on.
+//      none founds a species, which later genomes may prefer; and so on. Who founds one depends
+//      only on those that are near none, so that founders are found among them first, and
+//      everybody is then measured against all of them at once.
 #include "native/speciate.h"
 
 #include <algorithm>
@@ -123,22 +125,53 @@ bool speciate(const GenomesView<T>& population, const std::vector<Genome<T>>& ol
     return false;
   }
 
-  for (int64_t founder = 0; founder < count; ++founder) {
-    if (out.species[founder] >= 0) continue;
-    const auto species = static_cast<int32_t>(out.representative.size());
-    out.representative.push_back(founder);
-    out.species[founder] = species;
-    best[founder] = T(-1);
-    if (!measure_all(StandardSet<T>({population[founder]}, kernels), founder + 1, undecided,
-                     [&](int, int64_t g, const T* distance) {
-                       if (!(distance[0] < best[g])) return;
-                       best[g] = distance[0];
-                       out.species[g] = species;
-                     })) {
+  // Founders are the genomes that are near no species and no earlier founder.
+  std::vector<int64_t> founders, left, still;
+  for (int64_t g = 0; g < count; ++g) {
+    if (out.species[g] < 0) left.push_back(g);
+  }
+  if (!(threshold > T(0))) founders.swap(left);  // nobody is nearer than that
+  for (std::vector<char> near; !left.empty(); left.swap(still)) {
+    founders.push_back(left.front());
+    const StandardSet<T> founder({population[left.front()]}, kernels);
+    const auto num_left = static_cast<int64_t>(left.size());
+    near.assign(num_left, 1);
+    if (!parallel_for(
+            threads, (num_left - 1 + chunk - 1) / chunk,
+            [&](int worker, int64_t index, Interrupt&) {
+              words[worker].resize(most_genes);
+              distances[worker].resize(founder.num_distances());
+              const int64_t begin = 1 + index * chunk, end = std::min(begin + chunk, num_left);
+              for (int64_t i = begin; i < end; ++i) {
+                founder.measure(population[left[i]], rules, words[worker].data(),
+                                distances[worker].data());
+                near[i] = distances[worker][0] < threshold;
+              }
+            },
+            poll)) {
       return false;
     }
+    still.clear();
+    for (int64_t i = 1; i < num_left; ++i) {
+      if (!near[i]) still.push_back(left[i]);
+    }
   }
-  return true;
+  if (founders.empty()) return true;
+  genomes.clear();
+  for (const int64_t founder : founders) {
+    genomes.push_back(population[founder]);
+    best[founder] = T(-1);
+    out.species[founder] = static_cast<int32_t>(out.representative.size());
+    out.representative.push_back(founder);
+  }
+  return measure_all(StandardSet<T>(genomes, kernels), founders.front() + 1, undecided,
+                     [&](int, int64_t g, const T* distance) {
+                       for (size_t f = 0; f < founders.size() && founders[f] < g; ++f) {
+                         if (!(distance[f] < best[g])) continue;
+                         best[g] = distance[f];
+                         out.species[g] = static_cast<int32_t>(num_old + f);
+                       }
+                     });
 }
 
 void group_members(const Speciation& found, int64_t* members, int64_t* starts) {

@@ -273,6 +273,20 @@ def test_any_genomes_are_divided_equally(
         assert one.tolist() == another.tolist()
 
 
+@pytest.mark.parametrize("num_old", [0, 2])
+def test_many_founders_are_found_in_order(num_old: int) -> None:
+    """More than are measured at once; later genomes may prefer later founders."""
+    everyone = Population.random(48, 2, 1, num_nodes=3, num_connections=5, seed=4)
+    rules, old = distance_rules(make_config()), np.arange(num_old)
+    founders, *others = (
+        engine.speciate(everyone, everyone, old, 1.1, rules)
+        for engine in (ReferenceEngine(), NativeEngine(1), NativeEngine(2))
+    )
+    assert 18 < len(founders.representatives) < 40
+    for found in others:
+        assert all(map(np.array_equal, found, founders))
+
+
 @pytest.mark.parametrize("simd", require_native().simd_levels())
 @pytest.mark.parametrize("threads", [1, 2, 3])
 def test_threads_and_instruction_sets_do_not_matter(
