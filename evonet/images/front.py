@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple
 
@@ -78,8 +79,8 @@ class ConvFront:
         layers: The convolutions.
         input_shape: (C, H, W) of an image.
         output_shape: (O, H, W) of an image's features.
+        num_features: F, features of one image.
         weights: [(weights [O, C, kernel height, kernel width], biases [O]), ...] of all layers.
-        counts: What each layer did in the last call; empty on the reference backend.
     """
 
     def __init__(
@@ -120,6 +121,7 @@ class ConvFront:
             raise OptionError(f"dtype must be float32 or float64, found {self.dtype}.")
         self._planned = plan_layers(self.layers, self.input_shape)
         self.output_shape = self._planned[-1].output_shape
+        self.num_features = math.prod(self.output_shape)
         if weights is None:
             self.weights = draw_weights(self._planned, check_seed(seed), self.dtype)
         else:
@@ -128,7 +130,17 @@ class ConvFront:
         self._threads = check_threads(threads)
         self._kernel = self._bind(self.backend)
         self._reverse: Any = self._kernel if self.backend != "cuda" else _UNBOUND
-        self.counts: tuple[LayerCounts, ...] = ()
+        self._noted: tuple[Sequence[tuple[int, ...]], int] = ((), 0)
+
+    @property
+    def counts(self) -> tuple[LayerCounts, ...]:
+        """What each layer did in the last call; empty on the reference backend."""
+        rows, num_images = self._noted
+        layers = zip(self._planned, self.weights, rows, strict=True) if rows else ()
+        return tuple(
+            _count(layer, weights.size, row, num_images, self.dtype.itemsize)
+            for layer, (weights, _), row in layers
+        )
 
     @property
     def arrays(self) -> dict[str, npt.NDArray[Any]]:
@@ -161,11 +173,6 @@ class ConvFront:
         shared = self.input_shape, self.arrays, self.dtype, self.backend, self._threads
         return _unpickle, (self.layers, *shared)
 
-    @property
-    def num_features(self) -> int:
-        """F, features of one image."""
-        return int(np.prod(self.output_shape))
-
     def __call__(
         self, images: Any, path: Path = "auto", channels_last: bool = False
     ) -> npt.NDArray[Any]:
@@ -185,19 +192,20 @@ class ConvFront:
             ShapeError: Images have another shape, or are no real numbers.
         """
         check_option("path", path, _PATHS)
-        found = self.read_images("images", images, channels_last)
-        shape, out = found.shape[-3:], self.output_shape
+        x = self.read_images("images", images, channels_last)
+        shape, out = x.shape[-3:], self.output_shape
         if channels_last:
             out = (*out[1:], out[0])
-        flat = found.reshape(-1, *shape)
+        flat = x.reshape(-1, *shape) if x.ndim == 5 else x
         y = np.empty((len(flat), *out), self.dtype)
         if self._kernel is not None:
-            self._note(self._kernel(flat, y, channels_last, _PATHS.index(path)), len(flat))
+            found = self._kernel(flat, y, channels_last, _PATHS.index(path))
+            self._noted = found, len(flat)
         elif channels_last:
             y[:] = self._by_reference(flat.transpose(0, 3, 1, 2))[-1].transpose(0, 2, 3, 1)
         else:
             y[:] = self._by_reference(flat)[-1]
-        return y.reshape(*found.shape[:-3], self.num_features)
+        return y.reshape(*x.shape[:-3], self.num_features)
 
     def gradients(
         self, images: Any, adjoints: Any, *, inputs: bool = False, channels_last: bool = False
@@ -317,19 +325,16 @@ class ConvFront:
             )
         return np.asarray(as_type(found, self.dtype))
 
-    def _note(self, found: Sequence[tuple[int, ...]], num_images: int) -> None:
-        counts = []
-        for layer, (weights, _), row in zip(self._planned, self.weights, found, strict=True):
-            inputs, nonzeros, _, _, _ = row
-            share = (row[3] + row[4]) / row[2] if row[2] else 0.0
-            terms = num_images * weights.size * int(np.prod(layer.conv_shape[1:]))
-            moved = inputs + weights.size + num_images * int(np.prod(layer.output_shape))
-            counts.append(
-                LayerCounts(
-                    inputs, nonzeros, terms, round(terms * share), moved * self.dtype.itemsize
-                )
-            )
-        self.counts = tuple(counts)
+
+def _count(
+    layer: Geometry, num_weights: int, row: tuple[int, ...], num_images: int, itemsize: int
+) -> LayerCounts:
+    """What a kernel's row says: inputs, non-zeros, then terms of one block of channels."""
+    inputs, nonzeros, all_terms, sparse_terms, dense_terms = row
+    share = (sparse_terms + dense_terms) / all_terms if all_terms else 0.0
+    terms = num_images * num_weights * math.prod(layer.conv_shape[1:])
+    moved = inputs + num_weights + num_images * math.prod(layer.output_shape)
+    return LayerCounts(inputs, nonzeros, terms, round(terms * share), moved * itemsize)
 
 
 def _unpickle(

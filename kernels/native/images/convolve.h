@@ -2,10 +2,11 @@
 // bias and activation; pooling. Sums stay in a scratch that fits into the first cache.
 //
 // A window's sum has two ways. Dense: some windows at a time, so that a weight is loaded once for
-// all of them. Sparse: one window after the other, its non-zeros only, each of which loads its
-// weights. A weight's load costs as much as its multiplication, so that dense wins where about
-// half of the inputs or fewer are 0: cost. Where a window has many non-zeros, all windows of a tile
-// meet a slab of weights that fits into the first cache before the next slab.
+// all of them. Sparse: non-zeros only, each of which loads its weights, so that dense wins where
+// less than about 40 % of the inputs are 0: ConvCost. Where windows have many non-zeros, all
+// windows of a tile meet a slab of weights, about as many as fit into the first cache, before the
+// next slab. (Adding each non-zero to all windows that see it, with sums in memory, was as fast for
+// three channels and slower for more.)
 #pragma once
 
 #include <cstddef>
@@ -19,7 +20,9 @@ EVONET_NAMESPACE_BEGIN
 
 // Windows of a tile: at most so many, so that sums of a block fit into the first cache.
 constexpr int kTilePixels = 96;
-constexpr int64_t kFirstCache = 20 << 10;    // bytes of weights that stay in it beside sums
+// Bytes of a slab of weights: more than the first cache holds beside sums, for half of the lines
+// hit it anyway, and longer slabs end less often.
+constexpr int64_t kSlabBytes = 48 << 10;
 constexpr int64_t kSecondCache = 600 << 10;  // bytes of weights that surely stay in it
 #if defined(__AVX512F__)
 constexpr int kSumRegisters = 24;  // of 32
@@ -36,10 +39,13 @@ void pack_row(const T* row, int width, int channels, T* value, int32_t* position
 #if defined(__AVX512F__)
     if constexpr (sizeof(T) == 4) {
       const __m512i lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-      for (; c + 16 <= channels; c += 16, at += 16) {
-        const __m512 v = _mm512_loadu_ps(row + at);
+      for (; c < channels; c += 16) {
+        const int rest = channels - c < 16 ? channels - c : 16;
+        const __mmask16 real = static_cast<__mmask16>((1u << rest) - 1);
+        const __m512 v = _mm512_maskz_loadu_ps(real, row + at);
         const __mmask16 found = _mm512_cmp_ps_mask(v, _mm512_setzero_ps(), _CMP_NEQ_UQ);
         const __m512i here = _mm512_add_epi32(lanes, _mm512_set1_epi32(at));
+        at += rest;
         // Rows have a vector of room behind them.
         _mm512_storeu_ps(value + count, _mm512_maskz_compress_ps(found, v));
         _mm512_storeu_si512(position + count, _mm512_maskz_compress_epi32(found, here));
@@ -148,8 +154,11 @@ EVONET_FN void sum_dense(const ConvLayer<T>& layer, const T* weights, const T* c
 // In multiplications of a weight vector by an input, as the dense way does them; measured on Zen 4
 // with AVX-512, where the sparse way also loads a weight for each.
 struct ConvCost {
-  static constexpr float kTerm = 2.0f;    // of a non-zero, for all vectors of a block
-  static constexpr int kSlab = 10;        // non-zeros of a window that are worth a slab of weights
+  // Of a non-zero, for all vectors of a block; the fewer they are, the more its own loads weigh.
+  static constexpr float term(int vectors) {
+    return vectors == 1 ? 2.5f : vectors == 2 ? 1.8f : 1.6f;
+  }
+  static constexpr int kSlab = 6;         // non-zeros of a window that are worth a slab of weights
   static constexpr float kWindow = 12.f;  // of a window: mispredicted ends of its rows
 };
 
@@ -173,10 +182,10 @@ __attribute__((noinline)) void sum_windows(const ConvLayer<T>& layer, const T* w
         }
       }
     }
-    const float sparse = ConvCost::kTerm * float(found) + ConvCost::kWindow * float(count);
+    const float sparse = ConvCost::term(N) * float(found) + ConvCost::kWindow * float(count);
     if (path == ConvPath::kSparse || sparse < float(terms)) {
       counts.sparse_terms += found;
-      const int slab = int(kFirstCache / (kBlock * int64_t{sizeof(T)}));
+      const int slab = int(kSlabBytes / (kBlock * int64_t{sizeof(T)}));
       const int64_t slabs = int64_t{s.kernel_height} * ((s.run_length() + slab - 1) / slab);
       if (count <= kTilePixels && slabs > 1 && found >= ConvCost::kSlab * count * slabs) {
         int32_t next[kTilePixels];
@@ -294,7 +303,9 @@ void convolve_tile(const ConvLayer<T>& layer, int block, const PackedMap<T>& map
         from = pooled;
       }
       T* const to = out.data + y * out.row_step + x * out.step + int64_t{begin} * out.channel_step;
-      if (out.channel_step == 1) {
+      if (out.channel_step == 1 && channels == layer.block) {
+        copy_row(to, from, channels);
+      } else if (out.channel_step == 1) {
         __builtin_memcpy(to, from, sizeof(T) * static_cast<size_t>(channels));
       } else {
         for (int c = 0; c < channels; ++c) to[c * out.channel_step] = from[c];

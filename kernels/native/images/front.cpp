@@ -13,6 +13,14 @@ namespace {
 constexpr int64_t kBytesAtOnce = int64_t{256} << 20;
 constexpr int64_t kRowsPerTask = 16;
 
+// Nanoseconds, roughly: of a number that is packed, of a window of a block of channels and of one
+// of its non-zeros. Waking other threads takes about as long as half of kWorthWaking.
+constexpr double kNumberCost = 0.3, kWindowCost = 15, kTermCost = 1.5, kWorthWaking = 40e3;
+
+int worth_waking(int threads, double nanoseconds) {
+  return nanoseconds < kWorthWaking ? 1 : threads;
+}
+
 // As few vectors as hold the channels: 1, 2 or 4.
 template <class T>
 int choose_block(const ConvShape& shape, const ImageKernels<T>& kernels) {
@@ -111,34 +119,27 @@ int64_t Front<T>::image_size() const {
 }
 
 template <class T>
-bool Front<T>::load(const T* images, int64_t count, bool channels_last, T* map, int threads,
-                    const Interrupt::Poll& poll) const {
-  const ConvShape& s = layers_.front().layer.shape;
-  const int64_t height = s.height - 2 * layers_.front().padding;
-  return parallel_for(
-      threads, count * height,
-      [&](int, int64_t task, Interrupt&) {
-        const int64_t image = task / height;
-        load_row(layers_.front(), images + image * image_size(), channels_last, task % height,
-                 map + image * map_size(s));
-      },
-      poll);
-}
-
-template <class T>
-bool Front<T>::pack(const OwnedLayer& owned, int64_t count, const T* dense, T* value,
-                    int32_t* position, int32_t* start, int threads,
-                    const Interrupt::Poll& poll) const {
+bool Front<T>::pack(size_t l, int64_t count, const T* images, bool channels_last, Memory& memory,
+                    int threads, const Interrupt::Poll& poll) const {
+  const OwnedLayer& owned = layers_[l];
   const ConvShape& s = owned.layer.shape;
   const int64_t rows = count * s.height, length = s.row_length();
+  T* const dense = memory.maps[l].data();
+  const auto nanoseconds = kNumberCost * double(rows) * double(length);
   return parallel_for(
-      threads, (rows + kRowsPerTask - 1) / kRowsPerTask,
+      worth_waking(threads, nanoseconds), (rows + kRowsPerTask - 1) / kRowsPerTask,
       [&](int, int64_t task, Interrupt& interrupt) {
         const int64_t end = std::min(rows, (task + 1) * kRowsPerTask);
         for (int64_t row = task * kRowsPerTask; row < end; ++row) {
           if (interrupt.requested()) return;
-          kernels_.pack_row(dense + row * length, s.width, s.channels, value + row * length,
-                            position + row * length, start + row * (s.width + 1));
+          const int64_t image = row / s.height, y = row % s.height - owned.padding;
+          if (l == 0 && y >= 0 && y < s.height - 2 * owned.padding) {
+            load_row(owned, images + image * image_size(), channels_last, y,
+                     dense + image * map_size(s));
+          }
+          kernels_.pack_row(
+              dense + row * length, s.width, s.channels, memory.value.data() + row * length,
+              memory.position.data() + row * length, memory.start.data() + row * (s.width + 1));
         }
       },
       poll);
@@ -210,8 +211,6 @@ bool Front<T>::run(const T* images, int64_t num_images, bool channels_last, T* f
   bool done = true;
   for (int64_t begin = 0; done && begin < num_images; begin += most) {
     const int64_t count = std::min(most, num_images - begin);
-    done = load(images + begin * image_size(), count, channels_last, memory->maps[0].data(),
-                threads, poll);
     for (size_t l = 0; done && l < layers_.size(); ++l) {
       Destination to;
       if (l + 1 == layers_.size()) {
@@ -228,7 +227,8 @@ bool Front<T>::run(const T* images, int64_t num_images, bool channels_last, T* f
         to.first = {memory->maps[l + 1].data() + (int64_t{pad} * next.width + pad) * next.channels,
                     next.row_length(), next.channels, 1};
       }
-      done = run_layer(l, count, *memory, to, threads, path, poll, reports[l]);
+      done = pack(l, count, images + begin * image_size(), channels_last, *memory, threads, poll) &&
+             run_layer(l, count, *memory, to, threads, path, poll, reports[l]);
     }
   }
   const std::lock_guard<std::mutex> lock(keeping_);
@@ -245,14 +245,19 @@ bool Front<T>::run_layer(size_t l, int64_t count, Memory& memory, const Destinat
   const T* const dense = memory.maps[l].data();
   const T* const value = memory.value.data();
   const int32_t *const position = memory.position.data(), *const start = memory.start.data();
-  if (!pack(owned, count, dense, memory.value.data(), memory.position.data(), memory.start.data(),
-            threads, poll)) {
-    return false;
+  int64_t nonzeros = 0;
+  for (int64_t row = 0; row < count * s.height; ++row) {
+    nonzeros += start[row * (s.width + 1) + s.width];
   }
+  report.nonzeros += nonzeros;
+  report.inputs += count * map_size(s);
+  const double windows = double(count) * s.conv_height * s.conv_width * owned.num_blocks;
+  const double terms = double(s.num_taps()) * double(nonzeros) / double(count * map_size(s));
   std::mutex adding;
   const int64_t tiles_down = (s.out_height + owned.tile_rows - 1) / owned.tile_rows;
-  const bool done = parallel_for(
-      threads, owned.num_blocks * count * tiles_down,
+  return parallel_for(
+      worth_waking(threads, windows * (kWindowCost + kTermCost * terms)),
+      owned.num_blocks * count * tiles_down,
       [&](int worker, int64_t task, Interrupt& interrupt) {
         if (interrupt.requested()) return;
         const int block = static_cast<int>(task / (count * tiles_down));
@@ -276,11 +281,6 @@ bool Front<T>::run_layer(size_t l, int64_t count, Memory& memory, const Destinat
         report.counts.all_terms += counts.all_terms;
       },
       poll);
-  report.inputs += count * map_size(s);
-  for (int64_t row = 0; row < count * s.height; ++row) {
-    report.nonzeros += start[row * (s.width + 1) + s.width];
-  }
-  return done;
 }
 
 template class Front<float>;

@@ -85,9 +85,6 @@ class Front {
   int64_t largest_map() const;
   int64_t most_starts() const;
 
-  // Images to padded maps [count, H, W, C].
-  bool load(const T* images, int64_t count, bool channels_last, T* map, int threads,
-            const Interrupt::Poll& poll) const;
   // Where a layer writes: its first image, and how far it is from one image to the next.
   struct Destination {
     MapWriter<T> first;
@@ -95,8 +92,9 @@ class Front {
   };
   bool run_layer(size_t layer, int64_t count, Memory& memory, const Destination& to, int threads,
                  ConvPath path, const Interrupt::Poll& poll, LayerReport& report) const;
-  bool pack(const OwnedLayer& owned, int64_t count, const T* dense, T* value, int32_t* position,
-            int32_t* start, int threads, const Interrupt::Poll& poll) const;
+  // Packs the maps of a layer; those of the first one are made of images before.
+  bool pack(size_t layer, int64_t count, const T* images, bool channels_last, Memory& memory,
+            int threads, const Interrupt::Poll& poll) const;
 
   const ImageKernels<T>& kernels_;
   std::vector<OwnedLayer> layers_;
