@@ -79,7 +79,7 @@ class Frame:
             if value != int(value):
                 continue
             first = value == self.x.low
-            if not first and self.x.at(value) < LEFT + 96:
+            if not first and self.x.at(value) < LEFT + 116:
                 continue  # the word beside the first number needs the room
             words = f"{'generation ' if first else ''}{int(value)}"
             anchor = "start" if first else "middle"
@@ -160,6 +160,7 @@ def line_chart(
     ]
     legend = [(line.name, line.hue, "dashed" if line.dashed else "solid") for line in lines]
     legend += [(band.name, band.hue, "box") for band in bands]
+    legend += [("new champion", "c1", "ring")] if marks else []
     return _figure(title, frame, parts, legend, x, lines, shown)
 
 

@@ -89,8 +89,7 @@ def _curves(found: Any) -> str:
             f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="learning curve">'
             f"{''.join(parts)}</svg>",
             f'<div class="keys">{keys}</div>',
-            '<p class="note">The mean loss of its examples in the generation that it is from, '
-            "before it was scored.</p>",
+            '<p class="note">Its mean loss while it learned, in the generation that it is from.</p>',
         ]
     )
 
@@ -112,8 +111,8 @@ def _inputs(found: Any, names: Sequence[Any]) -> str:
         [
             "<h2>Which inputs matter</h2>",
             f'<table class="matters"><tbody>{"".join(rows)}</tbody></table>',
-            '<p class="note">Gradient times input: how much of its answers would change without '
-            "the input, on average over training examples.</p>",
+            '<p class="note">Gradient times input, averaged over training examples: roughly how '
+            "much its answers would change without that input.</p>",
         ]
     )
 

@@ -154,11 +154,18 @@ def _header(
         [
             f"<header><h1>{text(name)}{badge}</h1>",
             f"<p>{text(home.path.resolve().name)} · {_on(config, name)}"
-            f"{counted(config.neat.pop_size, 'genome')} · seed {champion.seed} · evolved by evonet"
+            f"{_size(config)} · seed {champion.seed} · evolved by evonet"
             "</p>",
             f"{tiles(shown)}</header>",
         ]
     )
+
+
+def _size(config: Config) -> str:
+    """Counts the genomes of a generation."""
+    genomes = counted(config.neat.pop_size, "genome")
+    count = config.islands.count
+    return f"{counted(count, 'island')} of {genomes}" if count > 1 else genomes
 
 
 def _on(config: Config, title: str) -> str:

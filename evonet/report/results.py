@@ -21,6 +21,7 @@ MOST_NUMBERED: Final = 12
 MOST_CLASSES: Final = 60
 MOST_PLOTS: Final = 4
 SIZE: Final = 300
+MARGIN: Final = 56
 
 
 def draw_results(path: Path) -> str:
@@ -102,7 +103,7 @@ def _confusion(found: Any, name: str, part: Any, parts: Any) -> str:
     classes = [str(name) for name in found["outputs"]]
     if len(classes) != count:
         classes = ["below 0.5", "0.5 and above"] if count == 2 else [str(i) for i in range(count)]
-    heading = f"<h2>What it answers: {text(name)} examples</h2>"
+    heading = f"<h2>What it answers: {_examples(name)}</h2>"
     right = sum(matrix[i][i] for i in range(count))
     total = sum(map(sum, matrix))
     note = (
@@ -122,15 +123,21 @@ def _confusion(found: Any, name: str, part: Any, parts: Any) -> str:
             for j, cell in enumerate(row)
         )
         rows.append(f"<tr><th>{text(_cut(classes[i]))}</th>{cells}</tr>")
-    slanted = " slanted" if max(map(len, classes)) > 3 else ""
+    style = " slanted" if max(map(len, classes)) > 3 else ""
+    style += " numbered" if count <= MOST_NUMBERED else ""
     return items(
         [
             heading,
-            f'<table class="confusion{slanted}"><thead><tr><th></th>{head}</tr></thead>',
+            f'<table class="confusion{style}"><thead><tr><th></th>{head}</tr></thead>',
             f"<tbody>{''.join(rows)}</tbody></table>",
             note,
         ]
     )
+
+
+def _examples(part: str) -> str:
+    """The examples of a part, as a heading names them."""
+    return f"{text(part.replace(' ', '-'))} examples"
 
 
 def _cut(name: str) -> str:
@@ -149,7 +156,7 @@ def _scatters(found: Any, name: str, part: Any, parts: Any) -> str:
     faint = " Faint: the examples it was trained on." if name != "train" else ""
     return items(
         [
-            f"<h2>Answered against right: {text(name)} examples</h2>",
+            f"<h2>Answered against right: {_examples(name)}</h2>",
             f'<div class="plots">{"".join(plots)}</div>',
             f'<p class="note">A perfect answer lies on the line.{faint}{left_out}</p>',
         ]
@@ -169,14 +176,16 @@ def _scatter(
 ) -> str:
     right = [x for x, _ in points + behind] or [0.0]
     low, high = room(min(right), max(right))
-    x, y = Scale(low, high, 46, SIZE - 8), Scale(low, high, SIZE - 40, 10)
+    x, y = Scale(low, high, MARGIN, SIZE - 8), Scale(low, high, SIZE - 40, 10)
     parts = []
     for value in ticks(low, high, 4):
         at, up = x.at(value), y.at(value)
-        parts.append(f'<path class="grid" d="M{at:.1f},10V{SIZE - 40}M46,{up:.1f}H{SIZE - 8}"/>')
+        parts.append(
+            f'<path class="grid" d="M{at:.1f},10V{SIZE - 40}M{MARGIN},{up:.1f}H{SIZE - 8}"/>'
+        )
         parts.append(label("tick", at, SIZE - 24, short(value)))
-        parts.append(label("tick", 40, up + 4, short(value), "end"))
-    parts.append(f'<path class="ideal" d="M46,{SIZE - 40}L{SIZE - 8},10"/>')
+        parts.append(label("tick", MARGIN - 5, up + 3, short(value), "end"))
+    parts.append(f'<path class="ideal" d="M{MARGIN},{SIZE - 40}L{SIZE - 8},10"/>')
     for style, shown in (("point faint", behind), ("point", points)):
         parts += [
             # Answers beyond the frame lie on its edge.
@@ -184,7 +193,7 @@ def _scatter(
             f'cy="{min(max(y.at(b), 10.0), SIZE - 40.0):.1f}" r="2.6"/>'
             for a, b in shown
         ]
-    parts.append(label("tick", (46 + SIZE - 8) / 2, SIZE - 6, f"{_cut(title)}, right"))
+    parts.append(label("tick", (MARGIN + SIZE - 8) / 2, SIZE - 6, f"{_cut(title)}, right"))
     middle = (SIZE - 30) / 2
     parts.append(
         f'<text class="tick" transform="translate(10 {middle:.0f}) rotate(-90)" '

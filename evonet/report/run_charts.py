@@ -25,7 +25,7 @@ def draw_charts(config: Config, history: History, line: Sequence[Improvement]) -
     x = history.generation
     speed = history.mean("evaluations_per_second")
     species = _species(history)
-    # Without species the other charts are three: the last one takes the whole row.
+    # Without species the other charts are three, and the last one takes the whole row.
     widths = [(560, "")] if species else [(1152, "in-wide"), (560, "in-narrow")]
     return [
         _fitness_chart(config, history, line, width=1152, shown="in-wide"),
@@ -109,10 +109,12 @@ def _fitness_chart(
 
 
 def _species(history: History) -> list[Line]:
-    return [
+    """The sizes of species; none if there was one throughout, which fills its chart."""
+    found = [
         Line(f"species {key}" if key else "others", sizes, f"h{key % HUES}" if key else "other")
         for key, sizes in history.species_sizes().items()
     ]
+    return found if len(found) > 1 else []
 
 
 def _phases_chart(history: History) -> str:

@@ -99,7 +99,7 @@ def test_a_page_is_whole_and_asks_for_nothing(cartpole: RunFolder) -> None:
     page = Page(text)
     assert "cartpole" in text
     labels = {attributes.get("aria-label") for _, attributes in page.found}
-    assert {"Fitness", "Species", "Complexity", "network", "episode"} <= labels
+    assert {"Fitness", "Complexity", "network", "episode"} <= labels
     assert "Milliseconds per generation" in labels
     assert "Evaluations per second" in labels
     for tag, attributes in page.found:

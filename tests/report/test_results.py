@@ -65,7 +65,7 @@ def test_a_confusion_matrix_counts_what_was_taken_for_what(tmp_path: Path) -> No
     ]
     assert cells[:2] == [["3", "1"], ["", "3"]]
     assert "6 of 7 are right" in page
-    assert "held out examples" in page
+    assert "held-out examples" in page
     assert "&lt;ant&gt; taken for bee: 1" in page
     assert "75.0%" in page
 
@@ -234,6 +234,21 @@ def test_the_axis_of_fitness_is_that_of_the_best(history: Path) -> None:
     numbers = re.findall(r'class="tick"[^>]*text-anchor="end">([^<]+)<', chart)
     assert all(-15 <= float(n) <= 35 for n in numbers)
     assert "best on validation" in chart
+
+
+@pytest.mark.parametrize(("sizes", "shown"), [([(1, 9)], False), ([(1, 5), (2, 4)], True)])
+def test_species_are_drawn_if_there_was_more_than_one(
+    sizes: list[tuple[int, int]], shown: bool, history: Path
+) -> None:
+    lines = [json.loads(line) for line in history.read_text().splitlines()]
+    history.write_text(
+        "".join(
+            json.dumps({**line, "species": [{"key": k, "size": n} for k, n in sizes]}) + "\n"
+            for line in lines
+        )
+    )
+    charts = draw_charts(Config(), read_history(history), [])
+    assert any('aria-label="Species"' in chart for chart in charts) == shown
 
 
 def test_without_species_the_last_chart_fills_its_row(history: Path) -> None:

@@ -63,7 +63,9 @@ def test_only_held_out_scores_have_an_interval_and_a_guess_beside_them() -> None
     options: dict[str, Any] = {"test_fraction": 0.25, "class_weights": "balanced"}
     task = classification(data=(x, names), **options)
     network = evonet.compile(linear([[1, 0, 0.5], [0, 1, 0], [0, 0.4, 1]]))
-    parts = task.results(network)["parts"]
+    results = task.results(network)
+    assert sum(results["matters"]) == pytest.approx(1, abs=1e-4)
+    parts = results["parts"]
     assert "intervals" not in parts["train"]
     found = parts["held out"]
     hits, count = int(np.trace(np.array(found["confusion"]))), found["examples"]
