@@ -89,7 +89,7 @@ def _curves(found: Any) -> str:
             f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="learning curve">'
             f"{''.join(parts)}</svg>",
             f'<div class="keys">{keys}</div>',
-            '<p class="note">Its mean loss while it learned, in the generation that it is from.</p>',
+            '<p class="note">Its mean loss while it learned, in its generation.</p>',
         ]
     )
 
