@@ -306,6 +306,9 @@ def first_generation32(
     threads: int,
     simd: str,
 ) -> dict[str, NDArray[Any]]: ...
+def group_by_species(
+    species: NDArray[np.int32], num_species: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]: ...
 def speciate32(
     population: Population,
     parents: Population,

@@ -1,16 +1,18 @@
 """The three steps that touch genes: make the first generation, breed, divide into species.
 
-Two engines do them with equal bits: the compiled one, and the readable one in
-`evonet.backends.reference.genetics`.
+Three engines do them with equal bits: the compiled one, the one on a GPU in
+`evonet.backends.cuda.genetics`, and the readable one in `evonet.backends.reference.genetics`.
 """
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from evonet.errors import DeviceError
 from evonet.genes.first_generation import FirstPlan
 from evonet.genes.mating import Indices, MatingShares, SpeciesMembers
 from evonet.genes.population import Population
@@ -18,9 +20,10 @@ from evonet.genes.rules import Rules
 from evonet.installation import load_native, require_native
 
 if TYPE_CHECKING:
+    from evonet.backends.cuda.genetics.engine import CudaEngine
     from evonet.backends.reference.genetics import ReferenceEngine
 
-Engine: TypeAlias = "NativeEngine | ReferenceEngine"
+Engine: TypeAlias = "NativeEngine | CudaEngine | ReferenceEngine"
 
 
 class NativeEngine:
@@ -113,14 +116,34 @@ class NativeEngine:
         found = speciate(population, parents, representatives, threshold, rules, *self._how)
         return SpeciesMembers(*found)
 
+    def group_by_species(
+        self, species: npt.NDArray[np.int32], num_species: int
+    ) -> tuple[Indices, Indices]:
+        """Lists genomes by species, [P], ascending within each, and where each begins, [S + 1]."""
+        members, starts = self._native.group_by_species(species, num_species)
+        return members, starts
+
     def _typed(self, name: str, dtype: np.dtype[Any]) -> Any:
         return getattr(self._native, name + ("32" if dtype == np.float32 else "64"))
 
 
 def make_engine(backend: str, threads: int) -> Engine:
-    """Makes the readable engine for backend "reference", and where nothing was compiled."""
+    """Makes the engine that suits a backend.
+
+    That is the readable one for backend "reference" and where nothing was compiled, and the one on
+    a GPU for "cuda", if a GPU works.
+    """
     if backend == "reference" or load_native() is None:
         from evonet.backends.reference.genetics import ReferenceEngine
 
         return ReferenceEngine()
-    return NativeEngine(threads)
+    native = NativeEngine(threads)
+    if backend != "cuda":
+        return native
+    from evonet.backends.cuda.discovery import usable_devices
+    from evonet.backends.cuda.genetics.engine import CudaEngine
+
+    try:
+        return CudaEngine(usable_devices()[0], native, os.getpid())
+    except DeviceError:  # networks cannot be compiled either, which says why
+        return native

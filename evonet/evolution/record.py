@@ -150,8 +150,7 @@ def describe_generation(
     fitness, population = state.fitness, state.population
     low, high = float(fitness.min()), float(fitness.max())
     top = algorithm.fittest(fitness)
-    nodes, connections = population.node_start, population.conn_start
-    best_links = population.enabled[connections[top] : connections[top + 1]]
+    best = population[[top]]
     mean, std = mean_and_deviation(fitness)
     description = algorithm.describe()
     details = description.fields
@@ -168,10 +167,10 @@ def describe_generation(
         best_generation=state.best.generation,
         solved=algorithm.solved,
         size=len(population),
-        mean_nodes=int(nodes[-1]) / len(population),
-        mean_connections=int(np.count_nonzero(population.enabled)) / len(population),
-        best_nodes=int(nodes[top + 1] - nodes[top]),
-        best_connections=int(np.count_nonzero(best_links)),
+        mean_nodes=population.num_nodes / len(population),
+        mean_connections=population.num_enabled / len(population),
+        best_nodes=best.num_nodes,
+        best_connections=best.num_enabled,
         evaluations=evaluations,
         details=details,
         summary=description.summary,

@@ -31,6 +31,13 @@ class DistantGenes(Protocol):
             DeviceError: The GPU fails.
         """
 
+    def count_enabled(self) -> int:
+        """Counts the connections that are enabled.
+
+        Raises:
+            DeviceError: The GPU fails.
+        """
+
     def gather(self, genomes: Int64Array) -> GeneArrays | None:
         """Copies a few genomes to the host as the arrays of a population.
 

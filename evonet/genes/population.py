@@ -401,6 +401,13 @@ class Population:
         return len(self.innovation) if self.distant is None else self.distant.num_connections
 
     @property
+    def num_enabled(self) -> int:
+        """How many connections of all genomes together are enabled."""
+        if self.distant is None:
+            return int(np.count_nonzero(self.enabled))
+        return self.distant.count_enabled()
+
+    @property
     def dtype(self) -> RealType:
         """Type of the real-valued genes, float32 or float64."""
         return self.bias.dtype if self.distant is None else self.distant.dtype

@@ -3,7 +3,7 @@
 // parent has.
 //
 // A structural mutation needs numbers that all children of a generation share, so it is only
-// noted here, as a request; native/breed.cpp assigns the numbers to all children, in their order.
+// noted here, as a request; numbering.h says which numbers all children get, in their order.
 // Until then a new node has the key kPendingNode and new connections an innovation from there on.
 #pragma once
 

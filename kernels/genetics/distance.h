@@ -43,31 +43,53 @@ EVONET_FN int32 learn(GeneDictionary<T>& dictionary, int64 first, int64 second, 
   return dictionary.slots[slot];
 }
 
+// Notes what a standard has under a word: node or connection i of its genome.
+template <class T>
+EVONET_FN void put_node(const Standards<T>& standards, int lane, int32 word,
+                        const Genome<T>& genome, int32 i) {
+  T* row = standards.nodes.rows + int64(word) * NODE_ROWS * kStandards + lane;
+  row[NODE_HELD * kStandards] = T(1);
+  row[NODE_BIAS * kStandards] = genome.genes.bias[i];
+  row[NODE_RESPONSE * kStandards] = genome.genes.response[i];
+  row[NODE_TIME * kStandards] = genome.genes.time_constant[i];
+  row[NODE_ACT * kStandards] = T(genome.genes.activation[i]);
+  row[NODE_AGG * kStandards] = T(genome.genes.aggregation[i]);
+}
+
+template <class T>
+EVONET_FN void put_link(const Standards<T>& standards, int lane, int32 word,
+                        const Genome<T>& genome, int32 i) {
+  T* row = standards.links.rows + int64(word) * LINK_ROWS * kStandards + lane;
+  row[LINK_HELD * kStandards] = T(1);
+  row[LINK_WEIGHT * kStandards] = genome.genes.weight[i];
+  row[LINK_ENABLED * kStandards] = genome.genes.enabled[i] ? T(1) : T(0);
+  standards.numbers[int64(word) * kStandards + lane] = genome.genes.innovation[i];
+}
+
+template <class T>
+EVONET_FN int64 last_innovation(const Genome<T>& genome) {
+  return genome.num_conns > 0 ? genome.genes.innovation[genome.num_conns - 1] : -1;
+}
+
+template <class T>
+EVONET_FN void put_sizes(Standards<T>& standards, int lane, const Genome<T>& genome) {
+  standards.num_nodes[lane] = T(genome.num_nodes);
+  standards.num_conns[lane] = T(genome.num_conns);
+  standards.last[lane] = last_innovation(genome);
+}
+
 template <class T>
 EVONET_FN void add_standard(Standards<T>& standards, const Genome<T>& genome) {
   const int lane = standards.count++;
   for (int32 i = 0; i < genome.num_nodes; ++i) {
-    const int32 word = learn(standards.nodes, genome.genes.node_key[i], 0, NODE_ROWS);
-    T* row = standards.nodes.rows + int64(word) * NODE_ROWS * kStandards + lane;
-    row[NODE_HELD * kStandards] = T(1);
-    row[NODE_BIAS * kStandards] = genome.genes.bias[i];
-    row[NODE_RESPONSE * kStandards] = genome.genes.response[i];
-    row[NODE_TIME * kStandards] = genome.genes.time_constant[i];
-    row[NODE_ACT * kStandards] = T(genome.genes.activation[i]);
-    row[NODE_AGG * kStandards] = T(genome.genes.aggregation[i]);
+    put_node(standards, lane, learn(standards.nodes, genome.genes.node_key[i], 0, NODE_ROWS),
+             genome, i);
   }
   for (int32 i = 0; i < genome.num_conns; ++i) {
-    const int32 word =
-        learn(standards.links, genome.genes.source[i], genome.genes.target[i], LINK_ROWS);
-    T* row = standards.links.rows + int64(word) * LINK_ROWS * kStandards + lane;
-    row[LINK_HELD * kStandards] = T(1);
-    row[LINK_WEIGHT * kStandards] = genome.genes.weight[i];
-    row[LINK_ENABLED * kStandards] = genome.genes.enabled[i] ? T(1) : T(0);
-    standards.numbers[int64(word) * kStandards + lane] = genome.genes.innovation[i];
+    const int64 source = genome.genes.source[i], target = genome.genes.target[i];
+    put_link(standards, lane, learn(standards.links, source, target, LINK_ROWS), genome, i);
   }
-  standards.num_nodes[lane] = T(genome.num_nodes);
-  standards.num_conns[lane] = T(genome.num_conns);
-  standards.last[lane] = genome.num_conns > 0 ? genome.genes.innovation[genome.num_conns - 1] : -1;
+  put_sizes(standards, lane, genome);
 }
 
 // The word of each node and connection of a genome, or -1.
@@ -123,7 +145,7 @@ EVONET_FN V node_distance(const Standards<T>& standards, int lane, const Genome<
 template <class T>
 EVONET_FN int32 count_excess(const Standards<T>& standards, int lane, const Genome<T>& genome,
                              const int32* words) {
-  const int64 last = genome.num_conns > 0 ? genome.genes.innovation[genome.num_conns - 1] : -1;
+  const int64 last = last_innovation(genome);
   int32 excess = 0;
   for (int32 word = 0; word < standards.links.num_words; ++word) {
     const T* row = standards.links.rows + int64(word) * LINK_ROWS * kStandards + lane;

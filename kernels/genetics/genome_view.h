@@ -48,6 +48,13 @@ struct GenesOf {
 #define EVONET_CONNECTION_GENE(type, name, meaning) name[i] = from.name[j];
 #include "genetics/population.def"
   }
+  EVONET_METHOD void swap_connections(int i, int j) const {
+#define EVONET_CONNECTION_GENE(type, name, meaning) \
+  const auto at_##name = name[i];                   \
+  name[i] = name[j];                                \
+  name[j] = at_##name;
+#include "genetics/population.def"
+  }
 };
 
 template <class T>
@@ -60,6 +67,14 @@ struct Genome {
   ConstGenes<T> genes;
   int num_nodes, num_conns;
 };
+
+// Genome g of a population.
+template <class T, class Offset>
+EVONET_METHOD Genome<T> genome_at(const ConstGenes<T>& genes, const Offset* node_start,
+                                  const Offset* conn_start, long long g) {
+  return {genes.at(node_start[g], conn_start[g]), int(node_start[g + 1] - node_start[g]),
+          int(conn_start[g + 1] - conn_start[g])};
+}
 
 // The key of a node that has none yet, above every valid key.
 static constexpr long long kPendingNode = (1LL << 62) + 1;
@@ -78,6 +93,14 @@ struct Child {
   int num_nodes, num_conns;
   Request request;
   int* scratch;  // cycle_scratch words
+
+  EVONET_METHOD void copy(const Genome<T>& from) {
+    num_nodes = from.num_nodes;
+    num_conns = from.num_conns;
+    request = {-1, 0, -1, 0};
+    for (int i = 0; i < num_nodes; ++i) genes.copy_node(i, from.genes, i);
+    for (int i = 0; i < num_conns; ++i) genes.copy_connection(i, from.genes, i);
+  }
 };
 
 }  // namespace evonet

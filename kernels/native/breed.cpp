@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "genetics/numbering.h"
 #include "native/packed_parents.h"
 #include "numerics/key_table.h"
 
@@ -39,18 +40,13 @@ struct ChildrenPart {
   }
 };
 
-// The numbers that one child's structural mutations were given.
-struct GivenNumbers {
-  long long node = 0, before = 0, behind = 0, added = 0;
-};
-
 struct PairHash {
   size_t operator()(const std::array<long long, 2>& pair) const {
     return hash_pair(pair[0], pair[1]);
   }
 };
 
-// Gives equal numbers to equal mutations of a generation.
+// Gives equal numbers to equal mutations of a generation, by the rule of genetics/numbering.h.
 class NumberRegistry {
  public:
   explicit NumberRegistry(Numbers& numbers) : numbers_(numbers) {}
@@ -60,16 +56,15 @@ class NumberRegistry {
     if (request.split >= 0) {
       const auto [at, fresh] = splits_.try_emplace(request.split);
       if (fresh) {
-        at->second.node = numbers_.node_key++;
-        at->second.before = numbers_.innovation++;
-        at->second.behind = numbers_.innovation++;
+        at->second = split_numbers(numbers_.node_key, numbers_.innovation);
+        numbers_.node_key += 1;
+        numbers_.innovation += kSplitInnovations;
       }
       given = at->second;
     }
     if (request.target >= 0) {
-      const auto real = [&](long long key) { return key == kPendingNode ? given.node : key; };
-      const auto [at, fresh] =
-          added_.try_emplace({real(request.source), real(request.target)}, numbers_.innovation);
+      const AddedEnds ends = added_ends(request, given);
+      const auto [at, fresh] = added_.try_emplace({ends.source, ends.target}, numbers_.innovation);
       numbers_.innovation += fresh;
       given.added = at->second;
     }
@@ -81,28 +76,6 @@ class NumberRegistry {
   std::unordered_map<long long, GivenNumbers> splits_;
   std::unordered_map<std::array<long long, 2>, long long, PairHash> added_;
 };
-
-// Replaces what is pending in a child; new connections are its last ones.
-template <class T>
-void put_numbers(const Genes<T>& c, int num_nodes, int num_conns, const Request& request,
-                 const GivenNumbers& given) {
-  if (num_nodes > 0 && c.node_key[num_nodes - 1] == kPendingNode)
-    c.node_key[num_nodes - 1] = given.node;
-  const int first = num_conns - request.num_new;
-  for (int i = first; i < num_conns; ++i) {
-    if (c.source[i] == request.source && c.target[i] == request.target) {
-      c.innovation[i] = given.added;
-    } else {
-      c.innovation[i] = c.target[i] == kPendingNode ? given.before : given.behind;
-    }
-    if (c.source[i] == kPendingNode) c.source[i] = given.node;
-    if (c.target[i] == kPendingNode) c.target[i] = given.node;
-    for (int j = i; j > first && c.innovation[j] < c.innovation[j - 1]; --j) {
-#define EVONET_CONNECTION_GENE(type, name, meaning) std::swap(c.name[j], c.name[j - 1]);
-#include "genetics/population.def"
-    }
-  }
-}
 
 // Genes that a thread breeds before it asks for more: some 50 microseconds.
 constexpr int64_t kGenesPerPart = 2048;
@@ -185,18 +158,6 @@ bool make_generation(int64_t count, int64_t genes, int threads, const Interrupt:
       poll);
 }
 
-template <class T>
-void copy_genome(Child<T>& child, const Genome<T>& from) {
-  const Genes<T>& to = child.genes;
-  const ConstGenes<T>& a = from.genes;
-#define EVONET_NODE_GENE(type, name, meaning) std::copy_n(a.name, from.num_nodes, to.name);
-#define EVONET_CONNECTION_GENE(type, name, meaning) std::copy_n(a.name, from.num_conns, to.name);
-#include "genetics/population.def"
-  child.num_nodes = from.num_nodes;
-  child.num_conns = from.num_conns;
-  child.request = {-1, 0, -1, 0};
-}
-
 }  // namespace
 
 template <class T>
@@ -236,7 +197,7 @@ bool breed_generation(const BreedPlan<T>& plan, const EvolutionKernels<T>& kerne
         Child<T> child = part.next_child(scratch[worker].get());
         const Genome<T> fitter = parents[plan.fitter[i]];
         if (plan.other[i] < 0) {
-          copy_genome(child, fitter);
+          child.copy(fitter);
         } else {
           kernels.breed(child, fitter, parents[plan.other[i]], plan.fitter[i] == plan.other[i],
                         plan.rules, plan.parents.num_inputs, plan.parents.num_outputs, plan.random,

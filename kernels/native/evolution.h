@@ -20,11 +20,7 @@ struct GenomesView {
   const int64_t* node_start;
   const int64_t* conn_start;
 
-  Genome<T> operator[](int64_t g) const {
-    return {genes.at(node_start[g], conn_start[g]),
-            static_cast<int>(node_start[g + 1] - node_start[g]),
-            static_cast<int>(conn_start[g + 1] - conn_start[g])};
-  }
+  Genome<T> operator[](int64_t g) const { return genome_at(genes, node_start, conn_start, g); }
 };
 
 struct RandomSource {

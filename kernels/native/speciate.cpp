@@ -174,15 +174,13 @@ bool speciate(const GenomesView<T>& population, const std::vector<Genome<T>>& ol
                      });
 }
 
-void group_members(const Speciation& found, int64_t* members, int64_t* starts) {
-  const size_t num_species = found.representative.size();
+void group_members(const int32_t* species, int64_t count, int64_t num_species, int64_t* members,
+                   int64_t* starts) {
   std::fill(starts, starts + num_species + 1, 0);
-  for (const int32_t s : found.species) ++starts[s + 1];
-  for (size_t s = 0; s < num_species; ++s) starts[s + 1] += starts[s];
+  for (int64_t g = 0; g < count; ++g) ++starts[species[g] + 1];
+  for (int64_t s = 0; s < num_species; ++s) starts[s + 1] += starts[s];
   std::vector<int64_t> next(starts, starts + num_species);
-  for (size_t g = 0; g < found.species.size(); ++g) {
-    members[next[found.species[g]]++] = static_cast<int64_t>(g);
-  }
+  for (int64_t g = 0; g < count; ++g) members[next[species[g]]++] = g;
 }
 
 template bool speciate(const GenomesView<float>&, const std::vector<Genome<float>>&, float,

@@ -20,7 +20,8 @@ bool speciate(const GenomesView<T>& population, const std::vector<Genome<T>>& ol
               const DistanceRules<T>& rules, const EvolutionKernels<T>& kernels, int threads,
               const Interrupt::Poll& poll, Speciation& out);
 
-// Lists genomes by species, ascending within each: members [P], starts [S + 1].
-void group_members(const Speciation& found, int64_t* members, int64_t* starts);
+// Lists genomes [P] by species, ascending within each: members [P], starts [S + 1].
+void group_members(const int32_t* species, int64_t count, int64_t num_species, int64_t* members,
+                   int64_t* starts);
 
 }  // namespace evonet

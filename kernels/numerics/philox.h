@@ -58,8 +58,12 @@ enum Purpose : uint32 {
   FOR_WIDE_PLANTED       // examples with a planted structure
 };
 
-// As many draws as fill vectors without much waste for small genomes; loops over them vectorise.
-static constexpr int kBlock = 8;
+// As many draws as fill vectors without much waste for small genomes; loops over them vectorise. A
+// thread of a GPU makes one at a time, in registers.
+#ifndef EVONET_DRAWS
+#define EVONET_DRAWS 8
+#endif
+static constexpr int kBlock = EVONET_DRAWS;
 
 struct PhiloxBlock {
   uint32 word[4][kBlock];

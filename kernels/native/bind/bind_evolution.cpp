@@ -170,12 +170,22 @@ nb::tuple put_into_species(const nb::object& population, const nb::object& paren
     return speciate(genomes, old, static_cast<T>(threshold), distance_rules, kernels, threads,
                     python_signal, found);
   });
-  const size_t num_species = found.representative.size();
-  Buffer<int64_t> members(genomes.num_genomes), starts(static_cast<int64_t>(num_species) + 1);
-  Buffer<int64_t> chosen(static_cast<int64_t>(num_species));
-  group_members(found, members.data.get(), starts.data.get());
+  const auto num_species = static_cast<int64_t>(found.representative.size());
+  Buffer<int64_t> members(genomes.num_genomes), starts(num_species + 1), chosen(num_species);
+  group_members(found.species.data(), genomes.num_genomes, num_species, members.data.get(),
+                starts.data.get());
   std::copy(found.representative.begin(), found.representative.end(), chosen.data.get());
   return nb::make_tuple(to_numpy(members), to_numpy(starts), to_numpy(chosen));
+}
+
+nb::tuple group_by_species(In<int32_t> species, int64_t num_species) {
+  const auto count = static_cast<int64_t>(species.shape(0));
+  check_shape("species", species, {count});
+  check_number("num_species", num_species, 0, kMostInt32);
+  check_positions("species", species, 0, num_species);
+  Buffer<int64_t> members(count), starts(num_species + 1);
+  group_members(species.data(), count, num_species, members.data.get(), starts.data.get());
+  return nb::make_tuple(to_numpy(members), to_numpy(starts));
 }
 
 template <class T>
@@ -224,6 +234,8 @@ void bind(nb::module_& m, const std::string& suffix) {
 void bind_evolution(nb::module_& m) {
   bind<float>(m, "32");
   bind<double>(m, "64");
+  m.def("group_by_species", &group_by_species, "species"_a.noconvert(), "num_species"_a,
+        "The genomes by species, ascending within each, and where each species begins.");
 }
 
 }  // namespace evonet

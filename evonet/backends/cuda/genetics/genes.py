@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from evonet.backends.cuda.genetics.sums import THREADS, blocks_for, fill
 from evonet.backends.cuda.resident import Resident
 from evonet.genes.arrays import ARRAYS, GROUPS, GeneArrays, Int64Array, RealType, starts_of
 
@@ -106,6 +107,19 @@ class DeviceGenes:
         if found is None:
             found = self._fetched[name] = self._download(self.arrays[name])
         return found
+
+    def count_enabled(self) -> int:
+        """Counts the connections that are enabled."""
+        if "enabled" in self._fetched or self.num_connections == 0:
+            return int(np.count_nonzero(self.fetch("enabled")))
+        self.wait()
+        total = self.device.empty((1,), np.uint64)
+        fill(self.device, total, 0)
+        count = self.num_connections
+        arguments = np.int64(count), self.arrays["enabled"], total
+        self.device.launch("count_flags", {}, blocks_for(count), (THREADS,), arguments)
+        self.was_read()
+        return int(self._download(total)[0])
 
     def gather(self, genomes: Int64Array) -> GeneArrays | None:
         """Copies a few genomes to the host; None for many, or if the host has them all."""

@@ -1,0 +1,247 @@
+"""Genetics on a GPU: the bits of the native engine, whatever the memory, and little traffic."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import evonet
+from evonet import Population
+from evonet.backends.cuda.device import Device
+from evonet.backends.cuda.discovery import usable_devices
+from evonet.backends.cuda.genetics import breeding, speciation
+from evonet.backends.cuda.genetics.engine import CudaEngine
+from evonet.backends.cuda.genetics.genes import DeviceGenes
+from evonet.backends.cuda.genetics.sums import TILE, prefix_sums
+from evonet.backends.genetics import Engine, NativeEngine, make_engine
+from evonet.genes.first_generation import plan_first_generation
+from evonet.genes.rules import Rules, distance_rules, genome_rules
+from tests.cupy_stand_in import Machine
+from tests.support.evolution_cases import WILD, make_config, xor_config
+
+Lend = Callable[..., Machine]
+
+
+class Lineage:
+    """Generations of random parents, bred and divided by an engine."""
+
+    def __init__(self, engine: Engine, size: int, dtype: Any, *changes: dict[str, object]) -> None:
+        config = make_config(WILD, {"genome.initial_connection": "partial_direct 0.5"}, *changes)
+        self.engine = engine
+        self.size = size
+        self.rules: Rules = genome_rules(config)
+        self.distances: Rules = distance_rules(config)
+        plan = plan_first_generation(config, 3, 2)
+        self.population = engine.first_generation(size, 2, plan, self.rules, 5, 0, np.dtype(dtype))
+        self.before = self.population
+        self.numbers = plan.num_nodes, len(plan.source)
+        self.representatives = np.zeros(0, np.int64)
+
+    def breed(self, generation: int) -> None:
+        """Copies of some, children of one parent, and children of two."""
+        rng = np.random.default_rng(generation)
+        fitter, other = rng.integers(0, self.size, (2, self.size))
+        tenth = self.size // 10
+        other[:tenth] = -1
+        other[tenth : 2 * tenth] = fitter[tenth : 2 * tenth]
+        self.before = self.population
+        self.population, *numbers = self.engine.breed(
+            self.population, fitter, other, self.rules, 5, generation, *self.numbers
+        )
+        self.numbers = numbers[0], numbers[1]
+
+    def divide(self, threshold: float) -> list[list[int]]:
+        found = self.engine.speciate(
+            self.population, self.before, self.representatives, threshold, self.distances
+        )
+        self.representatives = found.representatives[found.representatives >= 0]
+        return [each.tolist() for each in found]
+
+
+def both(size: int, dtype: Any, *changes: dict[str, object]) -> tuple[Lineage, Lineage]:
+    native, device = NativeEngine(1), make_engine("cuda", 1)
+    assert isinstance(device, CudaEngine)
+    return Lineage(native, size, dtype, *changes), Lineage(device, size, dtype, *changes)
+
+
+def assert_same_lineage(native: Lineage, device: Lineage, *thresholds: float) -> None:
+    assert device.population == native.population
+    for generation, threshold in enumerate(thresholds, 1):
+        assert device.divide(threshold) == native.divide(threshold)
+        for each in (native, device):
+            each.breed(generation)
+        assert device.numbers == native.numbers
+        assert device.population == native.population
+        genes = device.population.distant
+        assert isinstance(genes, DeviceGenes)
+        assert (genes.most_nodes, genes.most_connections) == tuple(
+            native.population.sizes.max(axis=0)
+        )
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_children_and_species_are_those_of_the_native_engine(
+    dtype: Any, imaginary_gpus: Lend
+) -> None:
+    machine = imaginary_gpus()
+    native, device = both(40, dtype)
+    assert_same_lineage(native, device, 4.0, 1.5)
+    machine.order = "reverse"  # of threads: who claims a mutation first does not matter
+    native.representatives = np.repeat(native.representatives, 2)  # several want the same genome
+    device.representatives = native.representatives
+    assert_same_lineage(native, device, 3.0)
+    assert machine.launches["breed_children"] == 3
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"genome.feed_forward": False, "genome.single_structural_mutation": True},
+        {"genome.compatibility_excess_coefficient": 3.0, "genome.initial_connection": "fs_neat"},
+        {"genome.compatibility_include_node_genes": False, "genome.weight_init_type": "uniform"},
+    ],
+)
+def test_all_rules_are_followed(changes: dict[str, object], imaginary_gpus: Lend) -> None:
+    imaginary_gpus()
+    assert_same_lineage(*both(25, np.float32, changes), 3.0, 2.0)
+
+
+def test_fewer_threads_than_genomes_take_turns(
+    imaginary_gpus: Lend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    imaginary_gpus()
+    for module in (breeding, speciation):
+        monkeypatch.setattr(module, "MOST_SCRATCH", 1)
+    monkeypatch.setattr(speciation, "NEAREST_BLOCKS", 2)
+    assert_same_lineage(*both(300, np.float32), 3.0)
+
+
+@pytest.mark.parametrize("threshold", [0.0, 1e9])
+def test_everybody_alone_and_all_together(threshold: float, imaginary_gpus: Lend) -> None:
+    imaginary_gpus()
+    native, device = both(6, np.float32)
+    assert_same_lineage(native, device, threshold)
+    native.representatives = np.arange(6).repeat(2)  # more species than genomes
+    device.representatives = native.representatives
+    assert device.divide(threshold) == native.divide(threshold)
+
+
+def test_prefix_sums_reach_over_tiles(imaginary_gpus: Lend) -> None:
+    imaginary_gpus()
+    (device,) = usable_devices()
+
+    @settings(max_examples=20)
+    @given(
+        st.integers(1, 3),
+        st.sampled_from([1, 7, TILE - 1, TILE, TILE + 1, 3 * TILE]),
+        st.integers(0),
+    )
+    def check(rows: int, count: int, seed: int) -> None:
+        numbers = np.random.default_rng(seed).integers(0, 2**31, (rows, count), np.int32)
+        grand, largest = (device.upload(np.zeros(rows, np.int64)) for _ in range(2))
+        sums = prefix_sums(device, device.upload(numbers.reshape(-1)), rows, grand, largest)
+        expected = np.zeros((rows, count + 1), np.int64)
+        np.cumsum(numbers, axis=1, dtype=np.int64, out=expected[:, 1:])
+        for found, right in [
+            (sums, expected.reshape(-1)),
+            (grand, expected[:, -1]),
+            (largest, numbers.max(axis=1)),
+        ]:
+            host = np.empty(found.shape, np.int64)
+            device.download(found, host)
+            np.testing.assert_array_equal(host, right)
+
+    check()
+
+
+# ---- memory -------------------------------------------------------------------------------------
+
+
+def test_every_allocation_may_fail(imaginary_gpus: Lend) -> None:
+    machine = imaginary_gpus()
+    native, device = both(5, np.float32)
+    expected = native.divide(4.0)
+    assert len(expected[2]) == 1
+    native.breed(1)
+    state = dict(vars(device))
+    start = machine.num_allocations
+
+    def run() -> Any:
+        vars(device).update(state)
+        found = device.divide(4.0)
+        device.breed(1)
+        return found, device.population, device.numbers
+
+    assert run() == (expected, native.population, native.numbers)
+    count = machine.num_allocations - start
+    assert count > 40
+    for number in range(count):
+        machine.fail_at = {machine.num_allocations + 1 + number}
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # a second attempt, with a pool that was freed, works
+            assert run() == (expected, native.population, native.numbers)
+    machine.fail_at = set()
+    machine.fail_from = machine.num_allocations + 1
+    with pytest.warns(RuntimeWarning, match="bred on the host, with equal results") as warned:
+        assert run() == (expected, native.population, native.numbers)
+    assert len(warned) == 1
+    assert device.population.distant is None
+    machine.fail_from = None
+    device.breed(2)
+    native.breed(2)
+    assert device.population == native.population
+    assert device.population.distant is not None
+
+
+def test_without_a_gpu_the_native_engine_breeds(imaginary_gpus: Lend) -> None:
+    imaginary_gpus(num_devices=0)
+    assert isinstance(make_engine("cuda", 1), NativeEngine)
+
+
+# ---- whole runs ---------------------------------------------------------------------------------
+
+
+def test_generations_pass_without_the_genes_on_the_host(
+    imaginary_gpus: Lend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    imaginary_gpus()
+    seen: list[int] = []
+    download = Device.download
+
+    def counting(self: Device, array: Any, out: np.ndarray) -> None:
+        seen.append(out.nbytes)
+        download(self, array, out)
+
+    neat = evonet.NEAT(xor_config(60), num_inputs=2, num_outputs=1, backend="cuda")
+    monkeypatch.setattr(Device, "download", counting)
+    for generation in range(3):
+        population = neat.ask()
+        neat.tell(np.sin(np.arange(60.0) + generation))
+        genes = population.distant
+        assert isinstance(genes, DeviceGenes)
+        assert not genes._fetched
+    assert neat.best is not None
+    assert max(seen) <= 128 * 16 * 8  # species of all genomes, or the nearest ones of all blocks
+
+
+def test_checkpoints_are_those_of_the_processor(imaginary_gpus: Lend, tmp_path: Path) -> None:
+    imaginary_gpus()
+    files = {}
+    for backend in ("cpu", "cuda"):
+        neat = evonet.NEAT(xor_config(30), num_inputs=2, num_outputs=1, backend=backend)
+        for generation in range(4):
+            scores = np.cos(3.0 * np.arange(30) + generation) * len(neat.ask())
+            neat.tell(scores)
+        files[backend] = neat.save(tmp_path / backend)
+    assert files["cpu"].read_bytes() == files["cuda"].read_bytes()
+    resumed = evonet.NEAT.resume(files["cuda"])
+    assert resumed.ask() == neat.ask()
+    assert isinstance(neat.ask()[0], evonet.Genome)
+    assert Population.concatenate([neat.ask()]) == resumed.ask()
