@@ -250,6 +250,10 @@ def _calls() -> dict[str, Callable[[random.Random], tuple[Callable[..., object],
         ways = {"canonical": rng.random() < 0.5, "proportional": rng.random() < 0.5}
         return native.share_out, {"scores": np.arange(6.0), **members, **rules, **ways}
 
+    def group(rng: random.Random) -> Any:
+        species = np.array([1, 0, 2, 1], np.int32)
+        return native.group_by_species, {"species": species, "num_species": 3}
+
     def sums(rng: random.Random) -> Any:
         return native.exact_group_sums, {"values": np.arange(6.0), "starts": np.array([0, 2, 6])}
 
