@@ -173,11 +173,12 @@ class Watch:
             verdict = "done" if threshold is None else "not solved"
             line = f"{verdict} after {counted(result.generation + 1, 'generation')}"
         goal = "" if threshold is None else f" (threshold {number(threshold, 6)})"
-        tested = "" if best.tested is None else f"{best.tested}, "
         click.echo(
-            f"{line}: best fitness {number(best.fitness, 6)}{goal}, {tested}"
+            f"{line}: best fitness {number(best.fitness, 6)}{goal}, "
             f"{counted(result.evaluations, 'evaluation')}, {self._time_taken(result)}"
         )
+        if best.tested is not None:
+            click.echo(f"  tested    {best.tested}")
         if result.algorithm.stalled and not result.solved:
             age = counted(result.generation - best.generation, "generation")
             click.echo(f"  stopped   no better genome in {age} (run.patience)")

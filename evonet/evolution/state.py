@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from evonet.genes.genome import Genome
 from evonet.genes.population import Population
+from evonet.messages import number
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,8 @@ class Retest:
         return self.high / 2 - self.low / 2
 
     def __str__(self) -> str:
-        return f"99 % interval {self.low:g} to {self.high:g} over {self.episodes} fresh episodes"
+        ends = f"{number(self.low, 4)} to {number(self.high, 4)}"
+        return f"99 % interval {ends} over {self.episodes} fresh episodes"
 
 
 @dataclass(frozen=True)
