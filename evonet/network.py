@@ -9,7 +9,13 @@ import numpy.typing as npt
 
 from evonet.backends import Backend, DeviceBound, resolve_backend
 from evonet.backends.actor import Actor, make_actor
-from evonet.backends.arrays import as_type, read_genome_index, read_numbers, read_positions
+from evonet.backends.arrays import (
+    as_type,
+    join_pairs,
+    read_genome_index,
+    read_numbers,
+    read_positions,
+)
 from evonet.backends.base import Episodes, Rollout
 from evonet.backends.differentiable import Differentiable, check_outputs
 from evonet.definitions.backends import MAPPINGS, BackendName, Mapping
@@ -172,8 +178,7 @@ class Network:
             )
         answers = as_type(found, self._dtype)
         pairs = self._bound.loss(samples, answers, LOSS_IDS[loss])
-        losses: Losses = np.add(pairs[:, 0], pairs[:, 1], dtype=np.float64)
-        return losses
+        return join_pairs(pairs)
 
     def gradients(
         self, x: Any, targets: Any, loss: str = "squared", *, inputs: bool = False

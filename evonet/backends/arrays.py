@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from evonet.backends.base import DeviceBound
 from evonet.errors import OptionError, ShapeError
+from evonet.installation import load_native
 
 CUDA_KINDS: Final = (2, 13)  # DLPack's kDLCUDA and kDLCUDAManaged
 
@@ -86,6 +87,19 @@ def read_answers(targets: Any, num_steps: int, num_samples: int, num_outputs: in
         f"{list(last)}" if num_steps == 1 else f"{list(every)}, or {list(last)} for the last step"
     )
     raise ShapeError(f"targets must have shape {both}, found {list(targets.shape)}.")
+
+
+def join_pairs(pairs: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    """Adds what kernels leave of each loss, [P, 2] to [P], in a new array of float64."""
+    native = load_native()
+    joined: npt.NDArray[np.float64]
+    if native is None:
+        joined = np.add(pairs[:, 0], pairs[:, 1], dtype=np.float64)
+    elif pairs.dtype == np.float32:
+        joined = native.join_pairs32(pairs)
+    else:
+        joined = native.join_pairs64(pairs)
+    return joined
 
 
 def _describe_overflow(found: npt.NDArray[Any], dtype: np.dtype[Any]) -> str:

@@ -106,7 +106,9 @@ class Supervised(Task):
             chosen = self._choose(seed)
             x, y = x[chosen], y[chosen]
         loss = network.loss(x, y, self.loss)
-        return self.best - (loss / len(x) if self.mean else loss)
+        if self.mean:
+            loss /= len(x)
+        return np.subtract(self.best, loss, out=loss)
 
     def _typed_examples(self, dtype: np.dtype[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
         """Returns x and y in the networks' type: the same arrays in every generation.

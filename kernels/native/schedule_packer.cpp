@@ -23,33 +23,46 @@ int64_t units_of(int64_t num_links) {
   return kHeaderUnits<T> + (num_links + kLinksPerUnit<T> - 1) / kLinksPerUnit<T>;
 }
 
-// Writes one node to `to`.
+// Writes links of float32 to pairs of words, without a branch, so that the loop has vectors.
+void pack_links(int32_t slot, const int32_t* source, const float* weight, int64_t count,
+                uint32_t* __restrict to) {
+  for (int64_t i = 0; i < count; ++i) {
+    uint32_t bits;
+    std::memcpy(&bits, weight + i, sizeof bits);
+    to[2 * i] = static_cast<uint32_t>(slot - source[i]);
+    to[2 * i + 1] = bits;
+  }
+  if (count % 2 != 0) to[2 * count] = to[2 * count + 1] = 0;
+}
+
+void pack_links(int32_t slot, const int32_t* source, const double* weight, int64_t count,
+                uint32_t* to) {
+  for (int64_t i = 0; i < count; ++i, to += 4) {
+    to[0] = static_cast<uint32_t>(slot - source[i]);
+    to[1] = 0;
+    std::memcpy(to + 2, weight + i, sizeof(double));
+  }
+}
+
+// Writes one node with the links [begin, end) to `to`.
 template <class T>
-void pack_node(const ScheduleView<T>& s, int64_t node, bool is_last, uint32_t* to) {
-  const int64_t begin = s.edge_start[node], count = s.edge_start[node + 1] - begin;
+void pack_node(const ScheduleView<T>& s, int64_t node, int64_t begin, int64_t end, bool is_last,
+               uint32_t* to) {
+  const int32_t slot = s.slot[node];
   NodeHeader<T> header{};
   header.bias = s.bias[node];
   header.response = s.response[node];
-  header.links = static_cast<uint32_t>(count) << 8 | s.aggregation[node];
-  header.place = static_cast<uint32_t>(s.slot[node]) << 9 | is_last << 8 | s.activation[node];
+  header.links = static_cast<uint32_t>(end - begin) << 8 | s.aggregation[node];
+  header.place = static_cast<uint32_t>(slot) << 9 | is_last << 8 | s.activation[node];
   constexpr size_t kFields = 2 * sizeof(T) + 2 * sizeof(int32_t);
-  std::fill(to, to + kHeaderUnits<T> * kWords, 0u);
+  if constexpr (kFields < sizeof header) std::fill(to, to + kHeaderUnits<T> * kWords, 0u);
   std::memcpy(to, &header, kFields);  // and not what pads it
-  to += kHeaderUnits<T> * kWords;
-  constexpr int64_t kLinkWords = kWords / kLinksPerUnit<T>;
-  const int32_t slot = s.slot[node];
-  for (int64_t i = 0; i < count; ++i, to += kLinkWords) {
-    const int32_t back = slot - s.source[begin + i];
-    if constexpr (sizeof(T) == 8) to[1] = 0;
-    std::memcpy(to, &back, sizeof back);
-    std::memcpy(to + kLinkWords / 2, &s.weight[begin + i], sizeof(T));
-  }
-  if (count % kLinksPerUnit<T> != 0) std::fill(to, to + kLinkWords, 0u);
+  pack_links(slot, s.source + begin, s.weight + begin, end - begin, to + kHeaderUnits<T> * kWords);
 }
 
 // Copies offsets, counted from `base`.
 void copy_offsets(const int64_t* from, int64_t count, int64_t base, uint8_t* to) {
-  auto* const out = reinterpret_cast<int64_t*>(to);
+  auto* __restrict const out = reinterpret_cast<int64_t*>(to);
   for (int64_t i = 0; i < count; ++i) out[i] = from[i] - base;
 }
 
@@ -190,16 +203,18 @@ void SchedulePacker<T>::write_genomes(int64_t begin, int64_t end, bool is_last,
   auto* const node_unit = reinterpret_cast<int32_t*>(place(kNodeUnit, begin));
   auto* const units = reinterpret_cast<uint32_t*>(place(kUnits, begin));
   const int64_t first_unit = unit_start_.data[begin];
-  int64_t patience = kPatience;
-  for (int64_t g = begin; g < end; ++g) {
+  const ScheduleView<T> s = s_;  // a copy that the stores below cannot alias
+  int64_t patience = kPatience, link = s.edge_start[first_node];
+  for (int64_t g = begin, k = first_node; g < end; ++g) {
     int64_t at = 0;
     uint32_t* const to = units + (unit_start_.data[g] - first_unit) * kWords;
-    for (int64_t k = s_.node_start[g]; k < s_.node_start[g + 1]; ++k) {
+    for (const int64_t last = s.node_start[g + 1]; k < last; ++k) {
+      const int64_t next = s.edge_start[k + 1];
       node_unit[k - first_node] = static_cast<int32_t>(at);
-      pack_node(s_, k, k + 1 == s_.node_start[g + 1], to + at * kWords);
-      const int64_t links = s_.edge_start[k + 1] - s_.edge_start[k];
-      at += units_of<T>(links);
-      patience -= links + 8;
+      pack_node(s, k, link, next, k + 1 == last, to + at * kWords);
+      at += units_of<T>(next - link);
+      patience -= next - link + 8;
+      link = next;
       if (patience < 0) {
         patience = kPatience;
         if (interrupt.requested()) return;

@@ -65,6 +65,8 @@ def split_genomes(schedule: Schedule, speeds: Sequence[int]) -> list[tuple[int, 
 
     `speeds` are relative. None of the ranges is empty, unless there are no genomes.
     """
+    if len(speeds) == 1:
+        return [(0, schedule.num_genomes)]
     before = work_before(schedule)
     wanted = min(len(speeds), max(1, int(before[-1]) // LEAST_WORK))
     parts = np.cumsum(speeds[:wanted]) / sum(speeds[:wanted])
@@ -114,6 +116,11 @@ class CudaBound(DeviceBound):
 
     def forward_on_device(self, x: Any) -> DeviceArray:
         """Leaves the outputs on the first GPU, whose work may still be under way."""
+        if len(self._shards) == 1 and not isinstance(x, np.ndarray):
+            check_process(self._process)
+            again = self._shards[0].repeat(x)
+            if again is not None:
+                return again
         y = self._outputs_on_device(x)
         self._evaluate(x, y)
         return y

@@ -226,6 +226,21 @@ class Device:
         with self._errors("allocating {} bytes", nbytes):
             return self._cp.empty(tuple(shape), dtype)
 
+    def empty_beside(
+        self, genes: Resident, shape: tuple[int, ...], dtype: np.dtype[Any]
+    ) -> tuple[DeviceArray, bool]:
+        """Allocates an array, and lets the current stream wait for the genes that fill it.
+
+        Returns:
+            The array, and whether the stream is the genes' own, which needs no note of reads.
+        """
+        with _Guard(self, "allocating {} bytes", math.prod(shape) * dtype.itemsize):
+            array = self._cp.empty(shape, dtype)
+            is_at_home = genes.is_at_home(self._stream_key())
+            if not is_at_home:
+                genes.wait()
+            return array, is_at_home
+
     def holds(self, array: npt.NDArray[Any] | DeviceArray) -> bool:
         """Whether an array is in this GPU's memory."""
         return not isinstance(array, np.ndarray) and device_index(array) == self.index

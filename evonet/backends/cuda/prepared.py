@@ -17,10 +17,12 @@ class PreparedCall:
     Attributes:
         work: What it evaluates.
         x_shape: The shape of the samples that it takes.
+        y_shape: The shape of its outputs.
     """
 
     def __init__(
         self,
+        device: Device,
         launch: Callable[[tuple[Any, ...]], None],
         work: Workload,
         arguments: tuple[tuple[Any, ...], tuple[Any, ...]],
@@ -28,6 +30,8 @@ class PreparedCall:
     ) -> None:
         self.work = work
         self.x_shape = x_shape
+        self.y_shape = work.num_genomes, work.num_samples, work.num_outputs
+        self._device = device
         self._launch = launch
         self._before, self._behind = arguments
 
@@ -43,7 +47,11 @@ class PreparedCall:
         """Takes the arguments of a launch, among which x is followed by the outputs."""
         at = next(i for i, value in enumerate(arguments) if value is x)
         parts = arguments[:at], arguments[at + 2 :]
-        return cls(device.prepare(plan), work, parts, x.shape)
+        return cls(device, device.prepare(plan), work, parts, x.shape)
+
+    def takes(self, x: DeviceArray) -> bool:
+        """Whether samples of a GPU, of that shape, can be used as they are."""
+        return bool(x.dtype == self.work.dtype and x.flags.c_contiguous and self._device.holds(x))
 
     def run(self, x: DeviceArray, y: DeviceArray) -> None:
         """Evaluates samples x to y [P, B, O] on the current stream."""

@@ -32,6 +32,10 @@ class Resident:
         self._home = self._written  # holds the stream, so that no other one gets its number
         self._uses: dict[StreamKey, Moment] = {}  # the last one of every other stream
 
+    def is_at_home(self, stream: StreamKey) -> bool:
+        """Whether a stream allocated and wrote the arrays, and so has nothing to wait for."""
+        return stream == self._home.stream == self._written.stream
+
     def wait(self) -> None:
         """Lets the current stream wait for the one that wrote."""
         self._device.wait_for(self._written)

@@ -96,6 +96,19 @@ double sum_exactly(In<double> values) {
   return sum.rounded();
 }
 
+// The loss of each genome, which kernels leave as two numbers.
+template <class T>
+nb::object join_pairs(Array<const T, 2> pairs) {
+  check_shape("pairs", pairs, {kAnySize, 2});
+  Buffer<double> sums(static_cast<int64_t>(pairs.shape(0)));
+  const T* const from = pairs.data();
+  double* const to = sums.data.get();
+  for (int64_t i = 0; i < sums.size; ++i) {
+    to[i] = static_cast<double>(from[2 * i]) + static_cast<double>(from[2 * i + 1]);
+  }
+  return evonet::to_numpy(sums);
+}
+
 nb::tuple spread(In<double> values) {
   check_shape("values", values, {kAnySize});
   const auto count = static_cast<int64_t>(values.shape(0));
@@ -130,6 +143,8 @@ void bind_mating(nb::module_& m) {
         "canonical"_a, "proportional"_a, "How many elites, parents and children each species has.");
   m.def("exact_sum", &sum_exactly, "values"_a.noconvert(),
         "The sum of finite numbers, rounded once; infinite beyond the largest number.");
+  m.def("join_pairs32", &join_pairs<float>, "pairs"_a.noconvert(), "Adds two columns as doubles.");
+  m.def("join_pairs64", &join_pairs<double>, "pairs"_a.noconvert(), "Adds two columns.");
   m.def("mean_and_deviation", &spread, "values"_a.noconvert(),
         "Of finite numbers, in units of 2^scale; and the scale.");
   m.def("exact_group_sums", &sum_groups, "values"_a.noconvert(), "starts"_a.noconvert(),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -155,6 +156,41 @@ def test_a_repeated_call_plans_nothing(
     before = machine.launches.total()
     same(network(x), first)
     assert machine.launches.total() == before + 1
+
+
+@pytest.mark.parametrize("pace", PACES)
+def test_a_repeated_call_between_arrays_of_a_gpu_waits_for_its_genes(
+    pace: Any, imaginary_gpus: Lend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = imaginary_gpus(pace=pace)
+    cupy = sys.modules["cupy"]
+    network, x = evonet.compile(population(), backend="cuda"), fixed(5, 3)
+    expected = evonet.compile(population(), backend="cpu")(x)
+    there = cupy.asarray(x)
+    network(there, out="device")
+    stream = cupy.cuda.Stream(non_blocking=True)
+    before = machine.launches.total()
+    with monkeypatch.context() as patch:
+        patch.setattr(shard, "Samples", None)  # which only other calls need
+        with stream:  # while the first may still be copying the genes
+            y = network(cupy.asarray(x), out="device")
+        same(network(there, out="device").get(), expected)
+    assert machine.launches.total() == before + 2
+    doubles = cupy.asarray(x.astype(np.float64))
+    same(network(doubles, out="device").get(), expected)
+    del network  # its memory is not the first stream's to use again until the second has read it
+    evonet.compile(population(seed=2), backend="cuda")(x)
+    with stream:
+        same(y.get(), expected)
+
+
+def test_the_outputs_of_a_repeated_call_may_find_no_memory_at_first(imaginary_gpus: Lend) -> None:
+    machine = imaginary_gpus()
+    network, x = evonet.compile(population(), backend="cuda"), fixed(5, 3)
+    there = sys.modules["cupy"].asarray(x)
+    expected = network(there, out="device").get()
+    machine.fail_at = {machine.num_allocations + 1}
+    same(network(there, out="device").get(), expected)
 
 
 def test_remembered_launches_are_bounded(imaginary_gpus: Lend) -> None:
