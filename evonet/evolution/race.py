@@ -2,7 +2,8 @@
 
 A genome that led its generation may merely have been lucky. So the leaders play fresh episodes,
 more of them the longer they could still be the best; the winner plays the same episodes as the
-champion so far, and replaces it if it is better. A new champion is then tested in episodes that
+champion so far, more of them if it is not far ahead, and replaces it if it is better. Without that,
+luck would replace a good champion sooner or later. A new champion is then tested in episodes that
 played no part in choosing it, the same for all champions of a run. Their mean return is its
 fitness, without the luck of having been chosen for it.
 
@@ -38,8 +39,10 @@ SHARE: Final = 0.25
 FEWEST_EPISODES: Final = 64
 # A contender stays in the race if it is behind by at most so many standard errors.
 STILL_POSSIBLE: Final = 2.0
-# A winner must be ahead of the champion by so many standard errors.
+# A winner must be ahead of the champion by so many standard errors, in as many episodes as a test
+# has; or by so many in those of the race alone.
 CLEARLY_BETTER: Final = 1.0
+FAR_BETTER: Final = 4.0
 # A test may grow to so many times its length to find out whether a task is solved.
 MOST_TESTS: Final = 4
 # -log(1 %): what happens more often than so many times in n episodes shows up in 99 % of tests.
@@ -115,13 +118,6 @@ class Race:
         total = max(FEWEST_EPISODES, int(SHARE * generation.episodes * len(generation.ids)))
         winner, returns = self._run(contenders, generation, seed, total)
         genome = generation.population[[winner]]
-        if best is not None:
-            others = self._finite(
-                self.play_best(best.population, seed, generation.episodes, len(returns)), [best.id]
-            )
-            ahead, error = mean_and_error(self.sign * (returns - others[0]))
-            if not ahead > CLEARLY_BETTER * error:
-                return best
         new = Best(
             population=genome,
             fitness=float(generation.fitness[winner]),
@@ -129,7 +125,42 @@ class Race:
             id=int(generation.ids[winner]),
             task_state=generation.task_state,
         )
+        if best is not None and not self._replaces(best, new, returns, seed, generation.episodes):
+            return best
         return self._tested(new, self.play, typical)
+
+    def _replaces(
+        self, best: Best, winner: Best, returns: Returns, seed: int, first_episode: int
+    ) -> bool:
+        """Whether a winner is better than the champion so far, on the same episodes.
+
+        Args:
+            best: The champion.
+            winner: The winner of the race.
+            returns: What it returned in the race.
+            seed: The seed of the race's episodes.
+            first_episode: The number of the first of them.
+        """
+        others = self._played(self.play_best, best, seed, first_episode, len(returns))
+        while True:
+            ahead, error = mean_and_error(self.sign * (returns - others))
+            missing = self.retests - len(returns)
+            if not ahead > CLEARLY_BETTER * error:
+                return False
+            if missing <= 0 or ahead > FAR_BETTER * error:
+                return True
+            following = first_episode + len(returns)
+            more = self._played(self.play, winner, seed, following, missing)
+            returns = np.concatenate([returns, more])
+            more = self._played(self.play_best, best, seed, following, missing)
+            others = np.concatenate([others, more])
+
+    def _played(
+        self, play: Play, genome: Best, seed: int, first_episode: int, episodes: int
+    ) -> Returns:
+        """[E] what one genome returns."""
+        returns = play(genome.population, seed, first_episode, episodes)
+        return self._finite(returns, [genome.id])[0]
 
     def _contenders(
         self, best: Best | None, scores: Returns, ids: npt.NDArray[np.int64]
@@ -195,8 +226,8 @@ class Race:
         limit = None if self.threshold is None else self.sign * self.threshold
         scores = np.zeros(0)  # higher is better
         while True:
-            played = play(best.population, self.retest_seed, len(scores), self.retests)
-            scores = np.concatenate([scores, self.sign * self._finite(played, [best.id])[0]])
+            played = self._played(play, best, self.retest_seed, len(scores), self.retests)
+            scores = np.concatenate([scores, self.sign * played])
             mean, low, high = interval(scores, self.sign * typical)
             is_open = limit is not None and low < limit <= mean
             if not is_open or len(scores) >= MOST_TESTS * self.retests:

@@ -1,46 +1,173 @@
-"""Counts how often Gymnasium environments are solved by defaults.
+"""Counts how often Gymnasium environments are solved by defaults, and how well champions do.
 
-    python -m tests.campaigns.environments [--seeds 10] [--generations 100] [environment ...]
+    python -m tests.campaigns.environments [--seeds 0-9] [--budget 600] [environment ...]
 
-Every run is as `evonet evolve gym:NAME` would do it. `python -m benchmarks.environments` measures
-what a step costs beside the bare environment.
+Every run is as `evonet evolve gym:NAME` would do it in one process, until it is solved or the
+budget of processor seconds is spent; `--set` changes settings. Its champion then plays 100 episodes that no part of the run
+has seen, and so do random actions. `--curves FILE` adds a line of JSON per run with the champion's
+fitness by processor seconds and environment steps; `--draw FILE.svg` draws such a file.
+`python -m benchmarks.environments` measures what a step costs beside the bare environment.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 import evonet
+from evonet.cli.settings import gather
+from evonet.evolution.hooks import Callback, Run
+from evonet.evolution.record import GenerationRecord
+from evonet.tasks import task_from_config
 from evonet.tasks.gymnasium import GymnasiumTask
+from tests.campaigns.claims import FRESH_SEED
 
 ENVIRONMENTS = ("CartPole-v1", "InvertedPendulum-v5")
+FRESH_EPISODES = 100
+
+
+class Curve(Callback):
+    """Follows a run, and ends it when its budget is spent.
+
+    Attributes:
+        spent: Processor seconds so far.
+        points: A row per new champion: processor seconds, environment steps, fitness.
+    """
+
+    def __init__(self, budget: float) -> None:
+        self.spent = 0.0
+        self.points: list[tuple[float, int, float]] = []
+        self._budget = budget
+        self._start = time.process_time()
+
+    def on_start(self, run: Run) -> None:
+        self._run = run
+
+    def on_generation(self, record: GenerationRecord) -> bool | None:
+        self.spent = time.process_time() - self._start
+        best, task = self._run.algorithm.best, self._run.task
+        assert best is not None
+        assert isinstance(task, GymnasiumTask)
+        if best.generation == record.generation:
+            self.points.append((self.spent, task.environment_steps, best.fitness))
+        return self.spent >= self._budget
+
+
+def random_mean(task: GymnasiumTask) -> float:
+    """The mean return of random actions."""
+    environment = task.make(max_episode_steps=task.max_steps)
+    returns = np.zeros(FRESH_EPISODES)
+    for episode, seed in enumerate(task.episode_seeds(FRESH_SEED, 0, FRESH_EPISODES)):
+        environment.reset(seed=seed)
+        environment.action_space.seed(seed)
+        over = False
+        while not over:
+            _, reward, terminated, truncated, _ = environment.step(
+                environment.action_space.sample()
+            )
+            returns[episode] += float(reward)
+            over = terminated or truncated
+    environment.close()
+    return float(returns.mean())
+
+
+def run(name: str, seed: int, budget: float, changes: dict[str, Any]) -> dict[str, Any]:
+    """Evolves once, and describes what came out."""
+    tables = {"task": {"name": f"gym:{name}"}, "run": {"seed": seed, "threads": 1}}
+    config = evonet.Config.from_dict(tables).replace(changes)
+    task = task_from_config(config)
+    assert isinstance(task, GymnasiumTask)
+    curve = Curve(budget)
+    result = evonet.evolve(task, config, callbacks=[curve])
+    best, steps = result.best, task.environment_steps
+    assert best is not None
+    task.state = best.task_state
+    network = evonet.compile(best.genome, **result.algorithm.config.dynamics.options())
+    fresh = task.returns(network, FRESH_SEED, 0, FRESH_EPISODES)
+    task.close()
+    return {
+        "environment": name,
+        "seed": seed,
+        "solved": result.solved,
+        "generations": result.generation + 1,
+        "steps": steps,
+        "processor_seconds": round(curve.spent, 1),
+        "claimed": best.fitness,
+        "test": str(best.tested),
+        "fresh": float(fresh.mean()),
+        "curve": curve.points,
+    }
+
+
+def draw(source: Path, target: Path) -> None:
+    """Draws the champions' fitness by processor seconds, a line per run."""
+    import matplotlib
+
+    matplotlib.use("svg")
+    import matplotlib.pyplot as plt
+
+    matplotlib.rcParams.update({"svg.hashsalt": "evonet", "font.size": 9})
+    runs = [json.loads(line) for line in source.read_text().splitlines()]
+    names = list(dict.fromkeys(run["environment"] for run in runs))
+    figure, axes = plt.subplots(1, len(names), figsize=(4.2 * len(names), 3), squeeze=False)
+    for axis, name in zip(axes[0], names, strict=True):
+        for run in runs:
+            if run["environment"] != name:
+                continue
+            seconds, _, fitness = zip(*run["curve"], strict=True)
+            ends = [*seconds, run["processor_seconds"]], [*fitness, fitness[-1]]
+            axis.step(*ends, where="post", linewidth=1, label=f"seed {run['seed']}")
+            axis.plot(
+                ends[0][-1], ends[1][-1], "o" if run["solved"] else "x", markersize=4, color="k"
+            )
+        axis.set_title(name)
+        axis.set_xlabel("processor seconds")
+        axis.set_ylabel("champion's fitness")
+        axis.legend(fontsize=7)
+        axis.grid(alpha=0.3)
+    figure.tight_layout()
+    figure.savefig(target, metadata={"Date": None})
+
+
+def _seeds(text: str) -> list[int]:
+    first, _, last = text.partition("-")
+    return list(range(int(first), int(last or first) + 1))
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("environments", nargs="*", default=ENVIRONMENTS, metavar="environment")
-    parser.add_argument("--seeds", type=int, default=10)
-    parser.add_argument("--generations", type=int, default=100)
+    parser.add_argument("--seeds", type=_seeds, default=_seeds("0-9"))
+    parser.add_argument("--budget", type=float, default=600.0, help="processor seconds per run")
+    parser.add_argument("--set", action="append", default=[], dest="assignments")
+    parser.add_argument("--curves", type=Path)
+    parser.add_argument("--draw", type=Path, help="draw the file of --curves, and run nothing")
     arguments = parser.parse_args()
+    if arguments.draw is not None:
+        return draw(arguments.curves, arguments.draw)
     for name in arguments.environments:
-        print(name, flush=True)
-        config = evonet.Config.from_dict({"task": {"name": f"gym:{name}"}})
+        chance = random_mean(GymnasiumTask(name))
+        print(f"{name}: random actions {chance:.1f}", flush=True)
         solved = 0
-        for seed in range(arguments.seeds):
-            start = time.process_time()
-            result = evonet.evolve(
-                GymnasiumTask(name), config, generations=arguments.generations, seed=seed
-            )
-            spent, best = time.process_time() - start, result.best
-            assert best is not None
-            solved += result.solved
+        for seed in arguments.seeds:
+            found = run(name, seed, arguments.budget, gather({}, arguments.assignments))
+            solved += found["solved"]
             print(
-                f"  seed {seed}: solved {result.solved}, generation {result.generation}, "
-                f"fitness {best.fitness:g}, {best.tested}, {spent:.1f} CPU s",
+                f"  seed {seed}: solved {found['solved']!s:5} generations {found['generations']:4} "
+                f"steps {found['steps'] / 1e6:6.2f} M  "
+                f"processor s {found['processor_seconds']:7.1f}  "
+                f"claimed {found['claimed']:.1f} ({found['test']})  fresh {found['fresh']:.1f}",
                 flush=True,
             )
-        print(f"  solved in {solved} of {arguments.seeds}", flush=True)
+            if arguments.curves is not None:
+                with arguments.curves.open("a") as file:
+                    file.write(json.dumps({**found, "random": chance}) + "\n")
+        print(f"  solved in {solved} of {len(arguments.seeds)}", flush=True)
 
 
 if __name__ == "__main__":
