@@ -3,10 +3,10 @@
     python -m tests.campaigns.environments [--seeds 0-9] [--budget 600] [environment ...]
 
 Every run is as `evonet evolve gym:NAME` would do it in one process, until it is solved or the
-budget of processor seconds is spent; `--set` changes settings. Its champion then plays 100 episodes that no part of the run
-has seen, and so do random actions. `--curves FILE` adds a line of JSON per run with the champion's
-fitness by processor seconds and environment steps; `--draw FILE.svg` draws such a file.
-`python -m benchmarks.environments` measures what a step costs beside the bare environment.
+budget of processor seconds is spent; `--set` changes settings. Its champion then plays 100 episodes
+that no part of the run has seen, and so do random actions. `--curves FILE` adds a line of JSON per
+run with the champion's fitness by processor seconds and environment steps; `--draw FILE.svg` draws
+such a file. `python -m benchmarks.environments` measures what a step costs.
 """
 
 from __future__ import annotations
