@@ -18,10 +18,10 @@ BOTH_SIDES: Final[Mapping[str, object]] = {
     "genome.activation_options": ("tanh",),
 }
 # Environments by Gymnasium, in which a good network falls apart by one wild step: weights move by
-# half of what they usually do and are rarely drawn anew, links stay on, and structure changes in one
-# child of five, not in most of them. About eight species, whose elites are scored again in every
-# generation, keep several ways to act apart until luck averages out. Outputs are weighted sums, as
-# the largest of several bent ones is lost where all of them are 1.
+# half of what they usually do and are rarely drawn anew, links stay on, and structure changes in
+# one child of five, not in most of them. About eight species, whose elites are scored again in
+# every generation, keep several ways to act apart until luck averages out. Outputs are weighted
+# sums, as the largest of several bent ones is lost where all of them are 1.
 ENVIRONMENT: Final[Mapping[str, object]] = {
     **BOTH_SIDES,
     "run.generations": 1000,
