@@ -160,7 +160,8 @@ class Race:
     ) -> Returns:
         """[E] what one genome returns."""
         returns = play(genome.population, seed, first_episode, episodes)
-        return self._finite(returns, [genome.id])[0]
+        finite: Returns = self._finite(returns, [genome.id])[0]
+        return finite
 
     def _contenders(
         self, best: Best | None, scores: Returns, ids: npt.NDArray[np.int64]

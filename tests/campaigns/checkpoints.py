@@ -57,6 +57,7 @@ from evonet.evolution.checkpoint import (
 )
 from evonet.evolution.checkpoint.file import FORMAT, VERSION, pack
 from evonet.files.checksummed_tensors import write_tensors
+from evonet.genes.population import PARTS
 from evonet.runs.champion import save_champion
 from evonet.runs.loop import evolve
 from evonet.tasks import xor
@@ -441,7 +442,7 @@ def verify_tamper(files: int, pop_size: int, seed: int) -> int:
             try:
                 for _ in range(3):
                     population = neat.ask()
-                    type(population)(**{n: getattr(population, n) for n in population.__slots__})
+                    type(population)(**{n: getattr(population, n) for n in PARTS})
                     neat.tell(np.arange(len(population)) % 7)
                 counts["loaded and continued"] += 1
             except EvonetError as error:

@@ -10,6 +10,7 @@ from evonet import OptionError, Population
 from evonet.definitions.dynamics import Dynamics
 from evonet.evaluation import Evaluation, Round
 from evonet.evaluators import Here
+from evonet.genes.population import PARTS
 from evonet.tasks import Control, xor
 from evonet.tasks.base import Task
 
@@ -34,7 +35,7 @@ class Half:
     """Decodes genomes to phenotypes with half the weights."""
 
     def decode(self, population: Population) -> Population:
-        arrays = {name: getattr(population, name) for name in Population.__slots__}
+        arrays = {name: getattr(population, name) for name in PARTS}
         return Population(**{**arrays, "weight": population.weight / 2})
 
 

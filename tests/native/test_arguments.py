@@ -14,6 +14,7 @@ from evonet.config import Config
 from evonet.definitions.dynamics import Dynamics
 from evonet.errors import EvonetError, GenomeError, ShapeError
 from evonet.functions.registry import ACTIVATION_IDS, AGGREGATION_IDS
+from evonet.genes.population import PARTS
 from evonet.genes.rules import distance_rules, genome_rules
 from evonet.installation import require_native
 from evonet.schedule import build_schedule
@@ -119,7 +120,7 @@ def breed(**changes: Any) -> Any:
 
 
 def corrupt(name: str, position: int, value: int) -> evonet.Population:
-    arrays = {name: getattr(POPULATION, name) for name in evonet.Population.__slots__}
+    arrays = {name: getattr(POPULATION, name) for name in PARTS}
     arrays[name] = arrays[name].copy()
     arrays[name][position] = value
     return evonet.Population(**arrays, validate=False)
@@ -170,7 +171,7 @@ def test_genes_that_make_no_sense_neither_crash_breeding_nor_speciation() -> Non
 
 
 def test_truth_values_are_0_or_1() -> None:
-    arrays = {name: getattr(POPULATION, name) for name in evonet.Population.__slots__}
+    arrays = {name: getattr(POPULATION, name) for name in PARTS}
     arrays["enabled"] = np.full(POPULATION.num_connections, 7, np.uint8).view(np.bool_)
     population = evonet.Population(**arrays, validate=False)
     for work in (evonet.compile, lambda p: breed(parents=p)):

@@ -14,6 +14,7 @@ import pytest
 import evonet
 from evonet.definitions.dynamics import Dynamics
 from evonet.errors import EvonetError, OptionError, ShapeError
+from evonet.genes.population import PARTS
 from evonet.installation import require_native
 from evonet.network import Network
 from evonet.schedule import Schedule, build_schedule
@@ -183,7 +184,7 @@ def test_a_schedule_of_another_type_is_refused_by_native_entry_points() -> None:
 
 def test_a_population_that_nobody_validated_is_refused_by_compile() -> None:
     good = evonet.Population.random(3, 3, 2, num_nodes=6, num_connections=14)
-    arrays = {name: getattr(good, name) for name in evonet.Population.__slots__}
+    arrays = {name: getattr(good, name) for name in PARTS}
     for name, value, position in (
         ("target", 10**12, 4),
         ("target", -3, 4),

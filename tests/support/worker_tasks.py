@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evonet.evaluation import Evaluation, Round
-from evonet.genes.population import Population
+from evonet.genes.population import PARTS, Population
 from evonet.network import Network
 from evonet.tasks.base import Task
 
@@ -59,7 +59,7 @@ class Lamarckian(Indexed):
         found = super().score(round)
         genes = round.population
         owner = np.repeat(round.network.genome_index, np.diff(genes.conn_start))
-        arrays: dict[str, Any] = {name: getattr(genes, name) for name in Population.__slots__}
+        arrays: dict[str, Any] = {name: getattr(genes, name) for name in PARTS}
         arrays["weight"] = (genes.weight * (1 + 0.01 * owner)).astype(genes.dtype)
         return Evaluation(
             found.fitness,

@@ -14,6 +14,7 @@ import numpy as np
 import evonet
 from evonet.config import Config
 from evonet.definitions.dynamics import KIND_NAMES, Dynamics
+from evonet.genes.population import PARTS
 from evonet.genes.rules import distance_rules, genome_rules
 from evonet.installation import require_native
 from evonet.schedule import build_schedule
@@ -74,7 +75,7 @@ def _spoil(rng: random.Random, name: str, value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return _spoil_array(rng, value)
     if isinstance(value, evonet.Population):
-        return _spoil_fields(rng, value, evonet.Population.__slots__, _population)
+        return _spoil_fields(rng, value, PARTS, _population)
     if isinstance(value, evonet.Schedule):
         return _spoil_fields(rng, value, [*value.arrays(), "num_inputs"], _schedule)
     if isinstance(value, bool):
@@ -198,7 +199,7 @@ def _calls() -> dict[str, Callable[[random.Random], tuple[Callable[..., object],
 
     def compile_schedule(rng: random.Random) -> Any:
         p = population(rng)
-        fields = {name: getattr(p, name) for name in p.__slots__}
+        fields = {name: getattr(p, name) for name in PARTS}
         del fields["time_constant"], fields["innovation"]
         return native.compile_schedule, {
             **fields,
