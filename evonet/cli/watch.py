@@ -232,7 +232,7 @@ class Watch:
                     f"{f', {claim},' if claim else ''} on {counted(task.num_held_out, 'example')}"
                 )
             click.echo(f"  {part.ljust(8)}  {shown}")
-        if claim is not None and not claim.beats_guess:
+        if claim is not None and claim.guess is not None and not claim.beats_guess:
             click.echo(
                 f"  warning   not clearly better than always answering {claim.guessed}: "
                 f"{claim.score} {claim.guess:.4g}"

@@ -146,9 +146,9 @@ def predict_file(champion: Champion, path: str | os.PathLike[str]) -> Prediction
     if gaps.any() and encoding.missing == "error":
         row = int(np.argmax(gaps))
         raise FileFormatError(
-            f"{file}: row {table.line(row)} has a missing cell, and so have "
-            f"{counted(int(gaps.sum()) - 1, 'other row')}. The run had none; with missing = "
-            '"fill" or "drop" in its [task], its champion could deal with them.'
+            f"{file}: {counted(int(gaps.sum()), 'row')} with missing cells, the first of them row "
+            f'{table.line(row)}. The run had none; with missing = "fill" or "drop" in its [task], '
+            "its champion could deal with them."
         )
     outputs = champion.compile()(encoding.inputs(raw))[0].astype(np.float64)
     outputs = _probabilities(outputs) if encoding.classes else encoding.in_units(outputs)

@@ -62,15 +62,15 @@ def _below(part: str | None, limit: int) -> int:
 
 
 def find_dates(cells: Sequence[str]) -> Dates | None:
-    """Decides whether all texts are dates, and whether they have times of day.
+    """Decides whether most texts are dates, and whether they have times of day.
 
     Args:
         cells: Texts, none of them missing.
     """
-    days = [parse_date(cell) for cell in cells]
-    if not days or None in days:
+    days = [day for day in map(parse_date, cells) if day is not None]
+    if 2 * len(days) <= len(cells):
         return None
-    return "date" if all(day == int(day) for day in days if day is not None) else "time"
+    return "date" if all(day == int(day) for day in days) else "time"
 
 
 def name_inputs(name: str, kind: Dates) -> tuple[str, ...]:

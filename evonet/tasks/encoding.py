@@ -212,6 +212,9 @@ def find_column(table: Table, name: str, categorical: bool) -> Column:
     if numbers == len(present) and not categorical:
         return Column(name)
     if not categorical and (kind := find_dates(present)) is not None:
+        no_date = next((r for r, c in enumerate(cells) if not _fits_dates(c)), None)
+        if no_date is not None:
+            raise FileFormatError(_no_date(table, no_date, name))
         return Column(name, dates=kind)
     if numbers and not categorical:
         row = next(r for r, c in enumerate(cells) if not is_missing(c) and not is_number(c))
@@ -310,10 +313,20 @@ def _day(table: Table, row: int, name: str, cell: str) -> float:
         return math.nan
     day = parse_date(cell)
     if day is None:
-        raise FileFormatError(
-            f"{table.place(row, name)} holds {show(cell)}. Expected a date such as 2024-02-29."
-        )
+        raise FileFormatError(_no_date(table, row, name))
     return day
+
+
+def _fits_dates(cell: str) -> bool:
+    return is_missing(cell) or parse_date(cell) is not None
+
+
+def _no_date(table: Table, row: int, name: str) -> str:
+    found = show(table.column(name)[row])
+    return (
+        f"{table.place(row, name)} holds {found}. Expected a date such as 2024-02-29, as in other "
+        "rows."
+    )
 
 
 def read_numbers(table: Table, names: Sequence[str]) -> Reals:

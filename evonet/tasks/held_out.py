@@ -24,7 +24,8 @@ class Claim:
         value: The score.
         low: Lower end of the interval that holds the score on all such examples in 99 of 100 cases.
         high: Upper end of that interval.
-        guess: What the best answer would score that is the same for every example.
+        guess: What the best answer would score that is the same for every example; None where
+            classes are weighted, so that accuracy is not what was asked for.
         guessed: That answer, in words.
     """
 
@@ -32,7 +33,7 @@ class Claim:
     value: float
     low: float
     high: float
-    guess: float
+    guess: float | None
     guessed: str
 
     @property
@@ -43,7 +44,7 @@ class Claim:
     @property
     def beats_guess(self) -> bool:
         """Whether the champion surely does better than one answer for all examples."""
-        return self.low > self.guess
+        return self.guess is None or self.low > self.guess
 
     def __str__(self) -> str:
         return f"99 % interval {self.low:.4g} to {self.high:.4g}"
@@ -60,8 +61,10 @@ def claim_accuracy(network: Network, train: Examples, test: Examples) -> Claim:
     count = len(test.x)
     hits = count - round(float(network.loss(test.x, test.y, "misses")[0]))
     low, high = proportion_interval(hits, count)
-    frequent = int((train.y > 0).sum(axis=0).argmax())  # targets may be weighted
-    guess = float((test.y.argmax(axis=1) == frequent).mean())
+    frequent = int((train.y > 0).sum(axis=0).argmax())
+    guess = None
+    if ((train.y == 0) | (train.y == 1)).all():
+        guess = float((test.y.argmax(axis=1) == frequent).mean())
     name = test.classes[frequent] if test.classes else str(frequent)
     return Claim("accuracy", hits / count, low, high, guess, show(name))
 

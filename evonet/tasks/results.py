@@ -11,7 +11,8 @@
                       "intervals": {"accuracy": [0.93, 1.0]},      99 %
                       "guess": {"accuracy": 0.35, "answer": '"ant"'}}}}
 
-"guess" is what the best answer scores that is the same for every example. A part of a
+"guess" is what the best answer scores that is the same for every example; weighted classes have
+none. A part of a
 classification has "confusion", a matrix of counts: confusion[i][j] examples of class i
 were taken for class j. A part of a regression has "points": for each output a list of pairs
 [right, answered] in the units of the data, at most MOST_POINTS, evenly spaced. A truth table has
@@ -82,10 +83,11 @@ def describe_results(task: Supervised, network: Network) -> dict[str, Any]:
 
 
 def _describe_claim(claim: Claim) -> dict[str, Any]:
-    return {
-        "intervals": {claim.score: [_plain(claim.low), _plain(claim.high)]},
-        "guess": {claim.score: claim.guess, "answer": claim.guessed},
-    }
+    intervals = {claim.score: [_plain(claim.low), _plain(claim.high)]}
+    if claim.guess is None:
+        return {"intervals": intervals}
+    guess = {claim.score: claim.guess, "answer": claim.guessed}
+    return {"intervals": intervals, "guess": guess}
 
 
 def _answers(network: Network, part: Examples) -> Reals:

@@ -119,7 +119,7 @@ def test_the_other_kind_is_a_name_away(evonet: CommandLine) -> None:
         ("weight,color\n1,red\n", 'has no column "colour". Did you mean "color"?'),
         ("weight,colour\n1,red\n2,blue\n", 'row 3, column "colour" holds "blue", which no example'),
         ("weight,colour\n1,red\nheavy,red\n", 'row 3, column "weight" holds "heavy"'),
-        ("weight,colour\n1,red\n,red\n", "row 3 has a missing cell"),
+        ("weight,colour\n1,red\n,red\n", "1 row with missing cells, the first of them row 3"),
     ],
 )
 def test_rows_that_cannot_be_predicted_are_named(

@@ -60,8 +60,7 @@ def test_results_of_classes_agree_with_the_scores() -> None:
 def test_only_held_out_scores_have_an_interval_and_a_guess_beside_them() -> None:
     x = np.random.default_rng(3).normal(size=(60, 3))
     names = np.array(["ant", "bee", "cat"])[x.argmax(axis=1)]
-    options: dict[str, Any] = {"test_fraction": 0.25, "class_weights": "balanced"}
-    task = classification(data=(x, names), **options)
+    task = classification(data=(x, names), test_fraction=0.25)
     network = evonet.compile(linear([[1, 0, 0.5], [0, 1, 0], [0, 0.4, 1]]))
     results = task.results(network)
     assert sum(results["matters"]) == pytest.approx(1, abs=1e-4)
@@ -73,6 +72,10 @@ def test_only_held_out_scores_have_an_interval_and_a_guess_beside_them() -> None
     frequent = int(np.array(parts["train"]["confusion"]).sum(axis=1).argmax())
     assert found["guess"]["answer"] == f'"{["ant", "bee", "cat"][frequent]}"'
     assert found["guess"]["accuracy"] == sum(found["confusion"][frequent]) / count
+    weighted = classification(data=(x, names), test_fraction=0.25, class_weights="balanced")
+    again = weighted.results(network)["parts"]["held out"]
+    assert again["intervals"] == found["intervals"]
+    assert "guess" not in again  # accuracy is not what was asked for
 
 
 def test_the_interval_of_r2_surrounds_it() -> None:

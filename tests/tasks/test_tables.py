@@ -182,6 +182,13 @@ def test_what_is_no_date_is_a_category(cell: str, tmp_path: Path) -> None:
     assert task.input_names == (f"at={sorted((cell, '2024-01-01'))[1]}",)
 
 
+def test_a_cell_among_dates_that_is_none_is_named(tmp_path: Path) -> None:
+    path = write(tmp_path, SALES + "soon,4\n")
+    with pytest.raises(FileFormatError, match=r'row 5, column "sold" holds "soon".*a date'):
+        regression(data=path)
+    assert len(regression(data=path, categories=["sold"]).input_names) == 4
+
+
 def test_an_encoding_of_dates_travels_as_json(tmp_path: Path) -> None:
     path = write(tmp_path, SALES)
     encoding = regression(data=path).encoding
