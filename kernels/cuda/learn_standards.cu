@@ -17,7 +17,7 @@ __device__ __forceinline__ int enter(int* slots, int bits, unsigned long long ha
   }
 }
 
-extern "C" __global__ void __launch_bounds__(256) learn_standards(
+extern "C" __global__ void __launch_bounds__(256, 2) learn_standards(
 #define IN(name) in_##name
 #include "cuda/population_parameters.h"
     const long long* __restrict__ chosen,

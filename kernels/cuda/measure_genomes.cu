@@ -12,7 +12,7 @@ static_assert(sizeof(DistanceRules<REAL>) == RULES_SIZE, "evonet/backends/cuda/g
 
 constexpr int kThreads = 128, kTeams = kThreads / kStandards;
 
-extern "C" __global__ void __launch_bounds__(kThreads)
+extern "C" __global__ void __launch_bounds__(kThreads, 4)
     measure_genomes(long long num_genomes, long long first,
 #define IN(name) in_##name
 #include "cuda/population_parameters.h"

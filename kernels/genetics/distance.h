@@ -14,9 +14,13 @@ EVONET_NAMESPACE_BEGIN
 
 template <class V>
 EVONET_FN V read_lanes(const Lane<V>* from) {
-  V lanes;
-  __builtin_memcpy(&lanes, from, sizeof(V));
-  return lanes;
+  if constexpr (!kIsVector<V>) {
+    return *from;
+  } else {
+    V lanes;
+    __builtin_memcpy(&lanes, from, sizeof(V));
+    return lanes;
+  }
 }
 
 // The slot of a word, or the free one where it belongs.

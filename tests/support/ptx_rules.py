@@ -21,17 +21,18 @@ ALLOWED = re.compile(
     | cvt\.rn\.f32\.f64 | cvt\.f64\.f32
     | cvt{INTEGER}{INTEGER}
     | (?:add|sub|neg|not|and|or|xor|min|max|abs|shl|shr|div|rem|mov|popc|bfe|bfi|slct){INTEGER}
-    | (?:mul|mad)\.(?:lo|hi|wide){INTEGER}
+    | (?:mul|mad)\.(?:lo|hi|wide){INTEGER} | (?:min|max)\.relu\.s32
     | (?:add|addc|sub)\.cc{INTEGER} | shf\.\w+\.\w+{INTEGER} | prmt\.b32 | lop3\.b32
     | setp\.\w+{INTEGER} | setp\.\w+\.(?:and|or){INTEGER}
     | (?:and|or|xor|not|mov)\.pred
-    | ld\.(?:param|local|shared|global|global\.nc|const)(?:\.v[24])?\.(?:f(?:32|64)|[sub]\d+)
+    | ld(?:\.(?:param|local|shared|global|global\.nc|const))?(?:\.v[24])?\.(?:f(?:32|64)|[sub]\d+)
     | st\.(?:local|shared|global)(?:\.v[24])?\.(?:f(?:32|64)|[sub]\d+)
     | cvta(?:\.to)?\.(?:global|shared|local|const)\.u64
     | bra(?:\.uni)? | brx\.idx | ret
     | bar\.sync | barrier\.sync | bar\.warp\.sync
     | (?:shfl|vote|activemask|match)[\w.]*\.b32
-    | atom\.global\.(?:add\.u64|(?:add|max|exch)\.[sub]32)  # integers, whose order does not matter
+    # Of integers, whose order does not matter; cas enters keys into tables.
+    | atom(?:\.relaxed\.gpu)?\.global\.(?:add\.u64|max\.s64|(?:add|min|max|exch|cas)\.[sub]32)
     | brev\.b32 | bfind\.shiftamt\.u32
     )""",
     re.VERBOSE,
@@ -41,7 +42,9 @@ ARITHMETIC = re.compile(r"(?:add|sub|mul|div|fma|rcp|sqrt|min|max)\b.*\.f(?:32|6
 INSTRUCTION = re.compile(r"^\s*(?:@!?%p\d+\s+)?([a-z][\w.]*)\s*([^;]*);", re.MULTILINE)
 
 
-def find_faults(ptx: str, real: str | None, *, counts: bool = False) -> list[str]:
+def find_faults(
+    ptx: str, real: str | None, *, counts: bool = False, draws: bool = False
+) -> list[str]:
     """Lists what breaks the rules, with the line.
 
     Args:
@@ -49,6 +52,7 @@ def find_faults(ptx: str, real: str | None, *, counts: bool = False) -> list[str
         real: "float" or "double": the type that the kernel computes with; None for one that only
             converts.
         counts: Whether it turns floats that are small counts into whole numbers.
+        draws: Whether it draws random numbers, which are float32 whatever it computes with.
     """
     faults = []
     found = list(INSTRUCTION.finditer(ptx))
@@ -56,7 +60,7 @@ def find_faults(ptx: str, real: str | None, *, counts: bool = False) -> list[str
         return ["there is no instruction"]
     for match in found:
         opcode, operands = match[1], match[2]
-        fault = _fault(opcode, operands, real)
+        fault = _fault(opcode, operands, "both" if draws and real == "double" else real)
         if fault and not (counts and opcode == "cvt.rzi.s32.f32"):
             line = ptx.count("\n", 0, match.start(1)) + 1
             faults.append(f"line {line}: {opcode} {operands.strip()}: {fault}")

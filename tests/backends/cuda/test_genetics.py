@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import re
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,17 +16,22 @@ from hypothesis import strategies as st
 
 import evonet
 from evonet import Population
+from evonet.backends.cuda.compiler import compile_kernel
 from evonet.backends.cuda.device import Device
 from evonet.backends.cuda.discovery import usable_devices
 from evonet.backends.cuda.genetics import breeding, speciation
 from evonet.backends.cuda.genetics.engine import CudaEngine
 from evonet.backends.cuda.genetics.genes import DeviceGenes
+from evonet.backends.cuda.genetics.rules import distance_rules_type, genome_rules_type
 from evonet.backends.cuda.genetics.sums import TILE, prefix_sums
 from evonet.backends.genetics import Engine, NativeEngine, make_engine
 from evonet.genes.first_generation import plan_first_generation
 from evonet.genes.rules import Rules, distance_rules, genome_rules
+from tests.backends.cuda.test_compile import ARCHS, why_missing
+from tests.campaigns import genetics as campaign
 from tests.cupy_stand_in import Machine
 from tests.support.evolution_cases import WILD, make_config, xor_config
+from tests.support.ptx_rules import find_faults
 
 Lend = Callable[..., Machine]
 
@@ -161,6 +168,53 @@ def test_prefix_sums_reach_over_tiles(imaginary_gpus: Lend) -> None:
     check()
 
 
+# ---- compiled -----------------------------------------------------------------------------------
+
+# Registers; those that breed keep two parents and a child, of a dozen arrays each.
+KERNELS: dict[str, tuple[int, Callable[[Any], np.dtype[Any]] | None]] = {
+    "breed_children": (128, genome_rules_type),
+    "first_children": (64, genome_rules_type),
+    "measure_genomes": (112, distance_rules_type),
+    **dict.fromkeys(("put_children", "learn_standards", "nearest_genomes"), (64, None)),
+    **dict.fromkeys(("join_species", "seat_species", "start_species"), (32, None)),
+}
+WHOLE_NUMBERS = {
+    **{("claim_numbers", step): 40 for step in (0, 1)},
+    **{("count_numbers", step): 32 for step in (0, 1)},
+    **{(name, None): 32 for name in ("breed_room", "scan_tiles", "fill_words", "count_flags")},
+    ("scan_join", None): 64,
+}
+
+
+def compile_jobs() -> Iterator[tuple[str, dict[str, Any], str, int]]:
+    """Kernels, defines, architectures and registers; EVONET_EVERY_ARCH=1 has them for all."""
+    every = os.environ.get("EVONET_EVERY_ARCH", "") not in ("", "0")
+    for kernel, (registers, rules) in KERNELS.items():
+        for real, dtype in (("float", np.float32), ("double", np.float64)):
+            defines: dict[str, Any] = {"REAL": real}
+            if rules is not None:
+                defines["RULES_SIZE"] = rules(dtype).itemsize
+            some = ARCHS[-1:] if real == "double" else (ARCHS[0], ARCHS[-1])
+            for arch in ARCHS if every else some:
+                yield kernel, defines, arch, registers
+    for (kernel, step), registers in WHOLE_NUMBERS.items():
+        for arch in ARCHS if every else ARCHS[-1:]:
+            yield kernel, {} if step is None else {"ADDITIONS": step}, arch, registers
+
+
+@pytest.mark.skipif(why_missing() is not None, reason=str(why_missing()))
+def test_kernels_compile_without_spills_and_keep_the_bits() -> None:
+    for kernel, defines, arch, registers in compile_jobs():
+        compiled = compile_kernel(kernel, defines, arch)
+        about = f"{kernel} {defines} {arch}: {compiled.log}"
+        real = defines.get("REAL")
+        draws = kernel in ("breed_children", "first_children")
+        assert find_faults(compiled.ptx, real, draws=draws) == [], about
+        assert "warning" not in compiled.log, about
+        assert "0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads" in compiled.log
+        assert int(re.findall(r"Used (\d+) registers", compiled.log)[0]) <= registers, about
+
+
 # ---- memory -------------------------------------------------------------------------------------
 
 
@@ -229,6 +283,28 @@ def test_generations_pass_without_the_genes_on_the_host(
         assert not genes._fetched
     assert neat.best is not None
     assert max(seen) <= 128 * 16 * 8  # species of all genomes, or the nearest ones of all blocks
+
+
+def test_runs_that_grow_or_die_out_leave_the_files_of_the_processor(imaginary_gpus: Lend) -> None:
+    lines = [*campaign.campaign_of_runs(imaginary_gpus(), 1, [1, 14], 6)]
+    assert len(lines) == 3
+    assert all(line.endswith(": equal") for line in lines), lines
+
+
+def test_a_wrong_gene_is_noticed(imaginary_gpus: Lend, monkeypatch: pytest.MonkeyPatch) -> None:
+    put = breeding._join
+
+    def spoil(*arguments: Any) -> Any:
+        children = put(*arguments)
+        weight = children.genes.arrays["weight"]
+        children.genes.arrays["weight"] = children.genes.device.upload(
+            np.ones(weight.shape[0], "f4")
+        )
+        return children
+
+    monkeypatch.setattr(breeding, "_join", spoil)
+    (line,) = campaign.campaign_of_runs(imaginary_gpus(), 1, [2], 2)
+    assert line.endswith(": the record of generation 0, the champion, the checkpoint")
 
 
 def test_checkpoints_are_those_of_the_processor(imaginary_gpus: Lend, tmp_path: Path) -> None:
