@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import signal
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -97,3 +99,32 @@ def test_the_threshold_of_a_task_ends_a_run() -> None:
     result = evolve(task, config, generations=60, callbacks=[Interrupts()])
     assert result.solved
     assert result.best.fitness < 3.9
+
+
+LOST = """
+import sys, time, weakref
+import evonet.cli.app
+from evonet.__main__ import main
+
+class Lock:
+    pass
+
+def interrupted(_):
+    raise KeyboardInterrupt
+
+def run():
+    lock = Lock()
+    watched = weakref.ref(lock, interrupted)
+    del lock  # as importlib does with its locks
+    for _ in range(600):
+        time.sleep(0.1)
+    return 0
+
+evonet.cli.app.main = run
+sys.exit(main())
+"""
+
+
+def test_an_interrupt_where_python_can_raise_nothing_is_not_lost() -> None:
+    ended = subprocess.run([sys.executable, "-c", LOST], capture_output=True, text=True, timeout=60)
+    assert (ended.returncode, ended.stderr) == (130, "evonet: interrupted.\n")
