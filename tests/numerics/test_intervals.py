@@ -59,6 +59,11 @@ def test_r2_is_within_its_interval_nearly_99_times_of_100(noise: float) -> None:
     assert 0.97 * 400 <= held < 400
 
 
+def test_errors_in_proportion_to_deviations_leave_no_doubt() -> None:
+    deviations = np.array([1.0, 2.0, 3.0, 10.0])
+    assert r2_interval(deviations / 4, deviations) == (0.75, 0.75)
+
+
 def test_r2_without_any_error_is_one_and_a_broken_answer_leaves_nothing() -> None:
     deviations = np.array([1.0, 2.0, 3.0])
     assert r2_interval(np.zeros(3), deviations) == (1.0, 1.0)

@@ -171,6 +171,7 @@ def test_times_of_day_are_seen_and_missing_dates_can_be_filled(tmp_path: Path) -
     assert task.input_names[-2:] == ("at day sin", "at day cos")
     assert task.x[:, -2] == pytest.approx([1, 0, 1 / 3, 0], abs=1e-9)
     assert task.x[2, 0] == pytest.approx(task.x[[0, 1, 3], 0].mean())
+    assert (task.x[[1, 3], 0] - task.x[0, 0]).tolist() == [0.25, 0.75]  # east of Greenwich is early
 
 
 @pytest.mark.parametrize(
