@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import functools
+import itertools
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -29,6 +30,8 @@ from evonet.backends.cuda.nvrtc import nvrtc_version
 
 BEGIN, END = "<!-- kernel tables: begin -->", "<!-- kernel tables: end -->"
 OPTIONS = {"float32": {"REAL": "float", "VECTOR": 4}, "float64": {"REAL": "double", "VECTOR": 2}}
+REVERSE = ("image_pool", "image_adjoint", "image_slopes", "image_spread", "image_join")
+SUMS = ("image_slopes", "image_spread")
 LAYERS = (VGG[1], VGG[3], VGG[5], VGG[9], VGG[13])
 ZEROS = (0.0, 0.5, 0.8, 0.9, 0.95)
 BATCH = 8
@@ -38,11 +41,14 @@ PACKING = 40.0  # warp instructions to count, mask and pack 32 numbers, by the m
 
 
 @functools.cache
-def compiled(dtype: str, arch: str) -> sass.Report:
-    """The kernel for an architecture."""
-    found = sass.report("convolve", OPTIONS[dtype], arch)
+def compiled(dtype: str, arch: str, kernel: str = "convolve") -> sass.Report:
+    """A kernel for an architecture."""
+    options = OPTIONS[dtype]
+    if kernel != "convolve":
+        options = {"REAL": options["REAL"]}
+    found = sass.report(kernel, options, arch)
     if found.spills:
-        raise SystemExit(f"convolve spills {found.spills} bytes on {arch}")
+        raise SystemExit(f"{kernel} spills {found.spills} bytes on {arch}")
     return found
 
 
@@ -69,6 +75,22 @@ def kernel_table() -> Iterator[str]:
             sparse, dense = loop_costs(dtype, arch)
             cells.append(f"{sparse:.2f}, {dense:.2f} · {compiled(dtype, arch).registers}")
         yield f"| {dtype} | " + " | ".join(cells) + " |"
+
+
+def reverse_table() -> Iterator[str]:
+    yield "**On the way back**: SASS instructions per multiply-add of adjoints that are not 0, where"
+    yield "there is such a loop, and registers of a thread; no spills."
+    yield ""
+    yield "| | " + " | ".join(ARCHS) + " |"
+    yield "|---|" + "---|" * len(ARCHS)
+    for kernel, dtype in itertools.product(REVERSE, OPTIONS):
+        cells = []
+        for arch in ARCHS:
+            found = compiled(dtype, arch, kernel)
+            costs = [x.per_product for x in found.loops if x.products]
+            cost = f"{min(costs):.2f} · " if kernel in SUMS and costs else ""
+            cells.append(f"{cost}{found.registers}")
+        yield f"| {kernel}, {dtype} | " + " | ".join(cells) + " |"
 
 
 def seconds(plan: ConvLaunch, card: Card, zeros: float, way: str) -> float:
@@ -131,7 +153,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--write", type=Path, help="a page with marks, to put the tables into")
     page = parser.parse_args().write
-    text = "\n".join([*kernel_table(), "", *model_table()])
+    text = "\n".join([*kernel_table(), "", *reverse_table(), "", *model_table()])
     if page is None:
         print(text)
         return

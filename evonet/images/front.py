@@ -20,19 +20,20 @@ from evonet.errors import (
     check_threads,
     check_whole,
 )
-from evonet.functions.native import define_natively
+from evonet.functions.native import define_natively, define_slopes
+from evonet.functions.registry import ACTIVATION_TABLE
 from evonet.images.gradients import (
+    Reversal,
     add_in_order,
+    differentiate_by_kernel,
     differentiate_by_reference,
-    differentiate_natively,
 )
 from evonet.images.layers import MOST_SIDE, Conv, Geometry, plan_layers
 from evonet.images.weights import draw_weights, read_weights
-from evonet.installation import load_native, require_native
+from evonet.installation import require_native
 
 Path = Literal["auto", "sparse", "dense"]
 _PATHS: Final = ("auto", "sparse", "dense")
-_UNBOUND: Final = object()  # kernels that nobody has asked for yet
 _POOL_IDS: Final = {None: 0, "max": 1, "average": 2}
 
 
@@ -129,7 +130,6 @@ class ConvFront:
         self.backend = resolve_backend(backend).name
         self._threads = check_threads(threads)
         self._kernel = self._bind(self.backend)
-        self._reverse: Any = self._kernel if self.backend != "cuda" else _UNBOUND
         self._noted: tuple[Sequence[tuple[int, ...]], int] = ((), 0)
 
     @property
@@ -245,16 +245,14 @@ class ConvFront:
         if channels_last:
             out = (*out[1:], out[0])
         flat, d = x.reshape(-1, *x.shape[-3:]), d.reshape(-1, *out)
-        if self._reverse is _UNBOUND:  # GPUs have no kernels for it
-            self._reverse = self._bind("reference" if load_native() is None else "cpu")
-        if self._reverse is None:
-            found = differentiate_by_reference(
-                self._planned, self.weights, flat, d, inputs, channels_last
-            )
+        call = Reversal(self._planned, self.weights, flat, d, inputs, channels_last)
+        if self.backend == "cpu":
+            ids = [layer.activation for layer in self._planned]
+            define_slopes(require_native(), ACTIVATION_TABLE, ids)
+        if self._kernel is None:
+            found = differentiate_by_reference(call)
         else:
-            found = differentiate_natively(
-                self._reverse, self._planned, self.weights, flat, d, inputs, channels_last
-            )
+            found = differentiate_by_kernel(self._kernel, call)
         if inputs:
             found["images"] = found["images"].reshape(x.shape)
         return found
@@ -266,11 +264,8 @@ class ConvFront:
             EvonetError: As for a new front.
         """
         self.weights = read_weights(self._planned, arrays, self.dtype)
-        arrays_of_layers = self._kernel_arrays()
         if self._kernel is not None:
-            self._kernel.set_weights(*arrays_of_layers)
-        if self._reverse not in (None, _UNBOUND, self._kernel):
-            self._reverse.set_weights(*arrays_of_layers)
+            self._kernel.set_weights(*self._kernel_arrays())
 
     def _kernel_arrays(self) -> tuple[list[npt.NDArray[Any]], list[npt.NDArray[Any]]]:
         """Weights [O, kernel height, kernel width, C] and biases [O] of all layers."""

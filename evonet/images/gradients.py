@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from evonet.backends.reference import images as reference
-from evonet.functions.native import define_slopes
-from evonet.functions.registry import ACTIVATION_TABLE
 from evonet.images.layers import Geometry
 from evonet.images.weights import Arrays
-from evonet.installation import require_native
 from evonet.numerics.elementary import canonical
 
 Array = npt.NDArray[Any]
@@ -28,39 +25,45 @@ def add_in_order(terms: Array) -> Array:
     return total
 
 
-def differentiate_natively(
-    kernel: Any,
-    layers: Sequence[Geometry],
-    weights: Arrays,
-    x: Array,
-    d: Array,
-    inputs: bool,
-    channels_last: bool,
-) -> dict[str, Array]:
-    """Lets a native front differentiate; `ConvFront.gradients` describes the rest."""
-    define_slopes(require_native(), ACTIVATION_TABLE, [layer.activation for layer in layers])
+class Reversal(NamedTuple):
+    """What a front differentiates; `ConvFront.gradients` describes the rest.
+
+    Attributes:
+        layers: The front's.
+        weights: Their weights and biases.
+        x: [B, C, H, W] images.
+        d: [B, O, H, W] the derivatives by their features.
+        inputs: Whether to differentiate by the images, too.
+        channels_last: Whether x and d are [B, H, W, channels].
+    """
+
+    layers: Sequence[Geometry]
+    weights: Arrays
+    x: Array
+    d: Array
+    inputs: bool
+    channels_last: bool
+
+
+def differentiate_by_kernel(kernel: Any, call: Reversal) -> dict[str, Array]:
+    """Lets the front of a backend differentiate."""
+    x, weights = call.x, call.weights
     d_weights = [np.empty(w.transpose(0, 2, 3, 1).shape, w.dtype) for w, _ in weights]
     d_biases = [np.empty_like(b) for _, b in weights]
-    d_images = np.empty_like(x) if inputs else np.empty((0, 1, 1, 1), x.dtype)
-    kernel.gradient(x, d, channels_last, d_weights, d_biases, d_images)
+    d_images = np.empty_like(x) if call.inputs else np.empty((0, 1, 1, 1), x.dtype)
+    kernel.gradient(x, call.d, call.channels_last, d_weights, d_biases, d_images)
     found = {}
     for i, (of_weights, of_biases) in enumerate(zip(d_weights, d_biases, strict=True)):
         found[f"{i}.weight"] = np.ascontiguousarray(of_weights.transpose(0, 3, 1, 2))
         found[f"{i}.bias"] = of_biases
-    if inputs:
+    if call.inputs:
         found["images"] = d_images
     return found
 
 
-def differentiate_by_reference(
-    layers: Sequence[Geometry],
-    weights: Arrays,
-    x: Array,
-    d: Array,
-    inputs: bool,
-    channels_last: bool,
-) -> dict[str, Array]:
+def differentiate_by_reference(call: Reversal) -> dict[str, Array]:
     """Differentiates one layer after the other in plain NumPy, with the same bits."""
+    layers, weights, x, d, inputs, channels_last = call
     if channels_last:
         x, d = x.transpose(0, 3, 1, 2), d.transpose(0, 3, 1, 2)
     kept = []

@@ -12,11 +12,12 @@ import numpy.typing as npt
 
 from evonet.backends.cuda.compiler import functions_define
 from evonet.backends.cuda.discovery import usable_devices
+from evonet.backends.cuda.image_gradient import ImageReverse, Steps, map_steps
 from evonet.backends.cuda.layout import real_name
 from evonet.backends.cuda.resident import Resident
 from evonet.backends.cuda.shard import Chunks
-from evonet.errors import ShapeError
-from evonet.functions.registry import ACTIVATIONS
+from evonet.errors import DeviceMemoryError, ShapeError
+from evonet.functions.registry import ACTIVATION_IDS, ACTIVATIONS
 
 if TYPE_CHECKING:
     from evonet.backends.cuda.device import Device, DeviceArray
@@ -28,6 +29,7 @@ SUM_NBYTES: Final = 8 << 10  # of the sums of a block, so that five blocks share
 PART_NBYTES: Final = 16 << 10  # of the non-zeros that it has packed at a time
 NBYTES_AT_ONCE: Final = 256 << 20  # of the maps of images that are there together
 MOST_BLOCKS: Final = 2**31 - 1
+IDENTITY: Final = ACTIVATION_IDS["identity"]
 
 Rows = list[tuple[int, int, int, int, int]]
 
@@ -67,6 +69,13 @@ class ConvLaunch:
     def map_size(self) -> int:
         """Numbers of a map of the input."""
         return self.rows * self.columns * self.channels
+
+    @property
+    def conv(self) -> tuple[int, int]:
+        """Rows and columns before pooling."""
+        sides = zip((self.rows, self.columns), self.kernel, strict=True)
+        rows, columns = ((side - own) // self.stride + 1 for side, own in sides)
+        return rows, columns
 
     @property
     def taps(self) -> int:
@@ -212,11 +221,16 @@ class CudaFront:
         shape = (channels, height, width)
         self._input = shape
         self._layers: list[ConvLaunch] = []
+        self._plain: list[ConvLaunch] = []  # sums and biases alone, as the way back wants them
         for own, row in zip(weights, sizes, strict=True):
-            self._layers.append(plan_layer(shape, own.shape, row.tolist(), self._dtype.itemsize))
+            nbytes, whole = self._dtype.itemsize, row.tolist()
+            self._layers.append(plan_layer(shape, own.shape, whole, nbytes))
+            self._plain.append(
+                plan_layer(shape, own.shape, (*whole[:2], IDENTITY, 0, 1, 1), nbytes)
+            )
             shape = (own.shape[0], *self._layers[-1].out)
         self._output = shape
-        self._chunks = Chunks()
+        self._chunks, self._back_chunks = Chunks(), Chunks()
         self._lock = threading.Lock()  # one call at a time
         self.set_weights(weights, biases)
 
@@ -224,6 +238,7 @@ class CudaFront:
         self, weights: Sequence[npt.NDArray[Any]], biases: Sequence[npt.NDArray[Any]]
     ) -> None:
         """Takes other weights and biases of the same shapes; the next call uploads them."""
+        self._given = [np.array(own) for own in weights]
         self._arrays = {
             f"{name}{i}": array
             for i, layer in enumerate(self._layers)
@@ -269,9 +284,97 @@ class CudaFront:
             rows.append((count * layer.map_size, found[0], terms, found[1], found[2]))
         return rows
 
+    def gradient(
+        self,
+        images: npt.NDArray[Any],
+        adjoint: npt.NDArray[Any],
+        channels_last: bool,
+        d_weights: Sequence[npt.NDArray[Any]],
+        d_biases: Sequence[npt.NDArray[Any]],
+        d_images: npt.NDArray[Any],
+    ) -> None:
+        """Takes derivatives by features to those by weights, biases and images.
+
+        Args:
+            images: [B, C, H, W], of the host, C-contiguous.
+            adjoint: [B, O, H, W] the derivatives by their features.
+            channels_last: Whether both are [B, H, W, channels].
+            d_weights: Where those of weights [O, kernel height, kernel width, C] go.
+            d_biases: [O] of each layer.
+            d_images: As images; empty if they are not wanted.
+
+        Raises:
+            DeviceMemoryError: Not even one image fits.
+        """
+        count = len(images)
+        if count == 0:
+            for array in (*d_weights, *d_biases):
+                array[:] = 0
+            return
+        with self._lock:
+            try:
+                reverse = ImageReverse(self._device, self._layers, self._given, count)
+            except DeviceMemoryError:
+                self._free()
+                reverse = ImageReverse(self._device, self._layers, self._given, count)
+            most = min(self._most_images(), self._back_chunks.known(1) or count)
+
+            def run(begin: int, end: int) -> None:
+                own = slice(begin, end)
+                wanted = d_images[own] if len(d_images) else None
+                self._back(reverse, images[own], adjoint[own], channels_last, begin, wanted)
+
+            self._back_chunks.run(
+                0, count, most, 1, run, self._free, lambda _: "Use smaller images or fewer layers."
+            )
+            reverse.finish(d_weights, d_biases)
+
+    def _back(
+        self,
+        reverse: ImageReverse,
+        images: npt.NDArray[Any],
+        adjoint: npt.NDArray[Any],
+        channels_last: bool,
+        begin: int,
+        d_images: npt.NDArray[Any] | None,
+    ) -> None:
+        """Takes images that fit together there and back; all memory comes first.
+
+        Sums of lanes change with the first launches, and a chunk that fails is run again.
+        """
+        device, count = self._device, len(images)
+        weights = self._weights()
+        tally = device.upload(np.zeros((len(self._layers) + 1, 3), np.uint64))
+        given = device.upload(np.ascontiguousarray(images))
+        above = device.upload(np.ascontiguousarray(adjoint))
+        found, spare = reverse.room(count), reverse.spare(count)
+        of_images = None if d_images is None else device.empty(d_images.shape, self._dtype)
+        weights.wait()
+        steps = map_steps(self._input, channels_last)
+        for i, layer in enumerate(self._layers):
+            if i == 0:
+                self._fill(layer, given, steps, found[0].maps, tally)
+            elif layer.padding:
+                self._fill(layer, None, (0, 0, 0, 0), found[i].maps, tally)
+        for i, plain in enumerate(self._plain):
+            here = found[i]
+            arrays = weights.arrays[f"weights{i}"], weights.arrays[f"bias{i}"], here.sums, tally[i:]
+            after = map_steps((plain.num_outputs, *plain.out), channels_last=True)
+            self._convolve(plain, here.maps, arrays, after, 0, count)
+            if i + 1 < len(self._layers):
+                reverse.pool(i, here, *_inside(self._layers[i + 1], found[i + 1].maps))
+            elif here.chosen is not None:
+                reverse.pool(i, here, None, (0, 0, 0, 0))
+        weights.was_read()
+        last = map_steps(self._output, channels_last)
+        target = None if of_images is None else (of_images, steps)
+        reverse.back(found, above, last, spare, begin, target)
+        if of_images is not None and d_images is not None:
+            device.download(of_images, d_images)
+
     def _most_images(self) -> int:
         nbytes = max(sum(layer.map_size for layer in self._layers) * self._dtype.itemsize, 1)
-        blocks = max(layer.tiles * layer.num_blocks for layer in self._layers)
+        blocks = max(n.tiles * n.num_blocks for n in (*self._layers, *self._plain))
         return max(1, min(NBYTES_AT_ONCE // nbytes, MOST_BLOCKS // blocks))
 
     def _free(self) -> None:
@@ -299,18 +402,15 @@ class CudaFront:
         ]
         features = device.empty(out.shape, self._dtype)
         weights.wait()
-        self._fill(self._layers[0], given, _steps(self._input, channels_last), maps[0], tally)
+        self._fill(self._layers[0], given, map_steps(self._input, channels_last), maps[0], tally)
         for layer, padded in zip(self._layers[1:], maps[1:], strict=True):
             if layer.padding:
                 self._fill(layer, None, (0, 0, 0, 0), padded, tally)
         for i, layer in enumerate(self._layers):
             if i + 1 < len(self._layers):
-                after = self._layers[i + 1]
-                steps = _steps((after.channels, after.rows, after.columns), channels_last=True)
-                first = after.padding * (steps[1] + steps[2])
-                target = maps[i + 1].reshape(-1)[first:]
+                target, steps = _inside(self._layers[i + 1], maps[i + 1])
             else:
-                steps, target = _steps(self._output, channels_last), features
+                steps, target = map_steps(self._output, channels_last), features
             arrays = weights.arrays[f"weights{i}"], weights.arrays[f"bias{i}"], target, tally[i:]
             self._convolve(layer, maps[i], arrays, steps, path, count)
         weights.was_read()
@@ -323,7 +423,7 @@ class CudaFront:
         self,
         layer: ConvLaunch,
         images: DeviceArray | None,
-        steps: tuple[int, int, int, int],
+        steps: Steps,
         maps: DeviceArray,
         tally: DeviceArray,
     ) -> None:
@@ -348,7 +448,7 @@ class CudaFront:
         layer: ConvLaunch,
         maps: DeviceArray,
         arrays: tuple[DeviceArray, ...],
-        steps: tuple[int, int, int, int],
+        steps: Steps,
         path: int,
         count: int,
     ) -> None:
@@ -377,13 +477,10 @@ class CudaFront:
         )
 
 
-def _steps(shape: tuple[int, int, int], channels_last: bool) -> tuple[int, int, int, int]:
-    """Numbers from an image, row, column and channel of (C, H, W) to the next."""
-    channels, height, width = shape
-    size = channels * height * width
-    if channels_last:
-        return size, width * channels, channels, 1
-    return size, width, 1, height * width
+def _inside(layer: ConvLaunch, maps: DeviceArray) -> tuple[DeviceArray, Steps]:
+    """The first pixel inside the padding of a layer's maps, and how they lie in memory."""
+    steps = map_steps((layer.channels, layer.rows, layer.columns), channels_last=True)
+    return maps.reshape(-1)[layer.padding * (steps[1] + steps[2]) :], steps
 
 
 def _pack_weights(

@@ -23,6 +23,16 @@ from tests.images.test_front import bits, draw_images, fronts
 from tests.support.ptx_rules import find_faults
 
 Lend = Callable[..., Machine]
+# Kernels and the most registers of a thread; None where it depends.
+KERNELS = {
+    "convolve": None,
+    "image_map": 64,
+    "image_pool": 64,
+    "image_adjoint": 96,
+    "image_slopes": 72,
+    "image_spread": 72,
+    "image_join": 96,
+}
 Layers = list[Conv]
 Shape = tuple[int, int, int]
 
@@ -116,21 +126,100 @@ def test_custom_activations_are_compiled_in(imaginary_gpus: Lend) -> None:
         evonet.unregister_activation("front_bump")
 
 
-def test_other_weights_are_uploaded_and_derivatives_come_from_the_processor(
-    imaginary_gpus: Lend,
+def assert_same_gradients(gpu: ConvFront, cpu: ConvFront, x: Any, last: bool = False) -> None:
+    y = cpu(x, channels_last=last)
+    y[y < 0.1] = 0  # adjoints of 0 contribute nothing
+    wanted = cpu.gradients(x, y, inputs=True, channels_last=last)
+    found = gpu.gradients(x, y, inputs=True, channels_last=last)
+    assert found.keys() == wanted.keys()
+    for name, array in wanted.items():
+        np.testing.assert_array_equal(bits(found[name]), bits(array), err_msg=name)
+
+
+# Pools that overlap, steps, padding, both layouts, and more samples than lanes.
+BACK_CASES: dict[str, tuple[Layers, Shape, int]] = {
+    "odd sides": (*CASES["odd sides"], 2),
+    "two layers": (*CASES["two layers"], 35),
+    "steps larger than windows": (*CASES["steps larger than windows"], 3),
+    "pools that overlap": ([Conv(6, 2, 1, 1, pool=Pool(3, 1)), Conv(5, 2, 2, 1)], (2, 6, 5), 4),
+}
+
+
+@pytest.mark.parametrize("case", BACK_CASES)
+def test_derivatives_on_gpus_have_the_bits_of_the_cpu(case: str, imaginary_gpus: Lend) -> None:
+    machine = imaginary_gpus()
+    machine.order = "random"
+    layers, shape, count = BACK_CASES[case]
+    gpu, cpu = pair(layers, shape)
+    x = draw_images((count, *shape), 0.6, case == "odd sides", 5, np.float32)
+    assert_same_gradients(gpu, cpu, x)
+    assert_same_gradients(gpu, cpu, np.ascontiguousarray(x.transpose(0, 2, 3, 1)), last=True)
+    assert machine.launches["image_slopes"] == 2 * len(layers)
+
+
+@pytest.mark.parametrize(
+    ("case", "dtype", "mode"),
+    [("pools that overlap", np.float64, "plain"), ("odd sides", np.float32, "checked")],
+)
+def test_derivatives_in_float64_and_checked(
+    case: str, dtype: Any, mode: str, imaginary_gpus: Lend
 ) -> None:
+    machine = imaginary_gpus()
+    machine.mode = mode
+    layers, shape, count = BACK_CASES[case]
+    gpu, cpu = pair(layers, shape, dtype)
+    assert_same_gradients(gpu, cpu, draw_images((count, *shape), 0.4, False, 2, dtype))
+
+
+def test_derivatives_do_not_depend_on_chunks_of_images(
+    imaginary_gpus: Lend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = imaginary_gpus()
+    layers, shape, _ = BACK_CASES["two layers"]
+    gpu, cpu = pair(layers, shape)
+    x = draw_images((70, *shape), 0.6, False, 5, np.float32)
+    nbytes = 4 * sum(layer.map_size for layer in gpu._kernel._layers)
+    monkeypatch.setattr(cuda_images, "NBYTES_AT_ONCE", 27 * nbytes)
+    assert_same_gradients(gpu, cpu, x)
+    assert machine.launches["image_slopes"] == 3 * len(layers)
+    none = gpu.gradients(x[:0], np.zeros((0, gpu.num_features)))
+    assert not any(array.any() for array in none.values())
+
+
+def test_one_failed_allocation_anywhere_does_not_change_derivatives(imaginary_gpus: Lend) -> None:
+    machine = imaginary_gpus()
+    layers, shape, _ = BACK_CASES["two layers"]
+    gpu, cpu = pair(layers, shape)
+    x = draw_images((3, *shape), 0.5, False, 1, np.float32)
+    begin = machine.num_allocations
+    gpu.gradients(x, cpu(x))
+    for n in range(1, machine.num_allocations - begin + 1):
+        front, _ = pair(layers, shape)
+        machine.fail_at = {machine.num_allocations + n}
+        assert_same_gradients(front, cpu, x)
+        assert machine.num_allocations > max(machine.fail_at)
+
+
+def test_slopes_of_custom_activations_are_compiled_in(imaginary_gpus: Lend) -> None:
     imaginary_gpus()
-    gpu, cpu = pair([Conv(4, 2, pool=2), Conv(3, 1)], (2, 6, 6))
-    x = draw_images((5, 2, 6, 6), 0.3, False, 0, np.float32)
+    evonet.register_activation("front_bump", "x / (1 + exp(-x))")
+    try:
+        gpu, cpu = pair([Conv(5, 3, activation="front_bump", pool=2)], (1, 6, 6))
+        assert_same_gradients(gpu, cpu, draw_images((2, 1, 6, 6), 0.2, False, 0, np.float32))
+    finally:
+        evonet.unregister_activation("front_bump")
+
+
+def test_other_weights_are_uploaded(imaginary_gpus: Lend) -> None:
+    imaginary_gpus()
+    gpu, cpu = pair(*CASES["two layers"])
+    x = draw_images((5, *CASES["two layers"][1]), 0.3, False, 0, np.float32)
     for factor in (1.0, 0.5):
         arrays = {name: factor * array for name, array in cpu.arrays.items()}
         gpu.set_weights(arrays)
         cpu.set_weights(arrays)
-        y = cpu(x)
-        np.testing.assert_array_equal(bits(gpu(x)), bits(y))
-        found, wanted = gpu.gradients(x, y), cpu.gradients(x, y)
-        for name, array in wanted.items():
-            np.testing.assert_array_equal(bits(found[name]), bits(array))
+        np.testing.assert_array_equal(bits(gpu(x)), bits(cpu(x)))
+        assert_same_gradients(gpu, cpu, x)
 
 
 def test_one_failed_allocation_anywhere_does_not_change_features(imaginary_gpus: Lend) -> None:
@@ -197,7 +286,7 @@ def test_maps_of_too_many_numbers_are_refused(imaginary_gpus: Lend) -> None:
 @pytest.mark.skipif(why_missing() is not None, reason=str(why_missing()))
 @pytest.mark.parametrize("arch", ARCHS)
 @pytest.mark.parametrize("real", ["float", "double"])
-@pytest.mark.parametrize("kernel", ["convolve", "image_map"])
+@pytest.mark.parametrize("kernel", KERNELS)
 def test_arithmetic_and_resources(kernel: str, real: str, arch: str) -> None:
     vector = {"VECTOR": 4 if real == "float" else 2} if kernel == "convolve" else {}
     compiled = compiler.compile_kernel(kernel, {"REAL": real, **vector}, arch)
@@ -210,4 +299,4 @@ def test_arithmetic_and_resources(kernel: str, real: str, arch: str) -> None:
     registers = int(re.findall(r"Used (\d+) registers", compiled.log)[0])
     # Five blocks of 128 threads of float32 on a multiprocessor, or four, and three of float64.
     most = 168 if real == "double" else 128 if arch in ("sm_100", "sm_120") else 102
-    assert registers <= {"image_map": 64, "convolve": most}[kernel]
+    assert registers <= (KERNELS[kernel] or most)
