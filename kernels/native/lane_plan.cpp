@@ -6,10 +6,10 @@ namespace evonet {
 namespace {
 
 // A network on its way through its nodes.
-class Lane {
+class PlannedLane {
  public:
   template <class T>
-  Lane(const ScheduleView<T>& s, int64_t genome)
+  PlannedLane(const ScheduleView<T>& s, int64_t genome)
       : step(s.num_nodes(genome)), waits_(step.size()), reader_start_(step.size() + 1) {
     const int64_t first = s.node_start[genome], count = s.num_nodes(genome);
     const int64_t edge = s.edge_start[first];
@@ -75,21 +75,21 @@ class Lane {
 
 template <class T>
 LanePlan plan_lanes(const ScheduleView<T>& s, const std::vector<int64_t>& genomes) {
-  std::vector<Lane> lanes;
+  std::vector<PlannedLane> lanes;
   for (int64_t genome : genomes) lanes.emplace_back(s, genome);
   LanePlan plan;
   for (;;) {
     int32_t most = -1;
-    for (const Lane& lane : lanes) {
+    for (const PlannedLane& lane : lanes) {
       if (!lane.is_done()) most = std::max(most, lane.fewest_links());
     }
     if (most < 0) break;
-    for (Lane& lane : lanes) {
+    for (PlannedLane& lane : lanes) {
       if (!lane.is_done()) lane.take(most, static_cast<int32_t>(plan.num_links.size()));
     }
     plan.num_links.push_back(most);
   }
-  for (Lane& lane : lanes) plan.step.push_back(std::move(lane.step));
+  for (PlannedLane& lane : lanes) plan.step.push_back(std::move(lane.step));
   return plan;
 }
 

@@ -115,7 +115,7 @@ class Actor {
 };
 
 template <class T>
-void bind(nb::module_& m, const char* name) {
+void bind_actor_of(nb::module_& m, const char* name) {
   nb::class_<Actor<T>>(m, name)
       .def(nb::init<const nb::object&, int64_t, const std::string&>(), "schedule"_a, "genome"_a,
            "simd"_a)
@@ -127,8 +127,8 @@ void bind(nb::module_& m, const char* name) {
 }  // namespace
 
 void bind_actor(nb::module_& m) {
-  bind<float>(m, "Actor32");
-  bind<double>(m, "Actor64");
+  bind_actor_of<float>(m, "Actor32");
+  bind_actor_of<double>(m, "Actor64");
 }
 
 }  // namespace evonet

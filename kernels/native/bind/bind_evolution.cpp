@@ -212,7 +212,7 @@ nb::object distances(const nb::object& population, In<int64_t> a, In<int64_t> b,
 }
 
 template <class T>
-void bind(nb::module_& m, const std::string& suffix) {
+void bind_evolution_of(nb::module_& m, const std::string& suffix) {
   m.def(("breed" + suffix).c_str(), &breed<T>, "parents"_a, "fitter"_a.noconvert(),
         "other"_a.noconvert(), "rules"_a, "seed"_a, "generation"_a, "next_node_key"_a,
         "next_innovation"_a, "threads"_a, "simd"_a,
@@ -232,8 +232,8 @@ void bind(nb::module_& m, const std::string& suffix) {
 }  // namespace
 
 void bind_evolution(nb::module_& m) {
-  bind<float>(m, "32");
-  bind<double>(m, "64");
+  bind_evolution_of<float>(m, "32");
+  bind_evolution_of<double>(m, "64");
   m.def("group_by_species", &group_by_species, "species"_a.noconvert(), "num_species"_a,
         "The genomes by species, ascending within each, and where each species begins.");
 }

@@ -175,10 +175,10 @@ class ImageFront {
 
 // One step of an optimiser for sums of gradients over samples; false if they are not finite.
 template <class T>
-bool update(int optimizer, In<double> rule, In<double> corrections, int64_t num_samples,
-            const std::vector<Out<T>>& genes, const std::vector<Out<T>>& first,
-            const std::vector<Out<T>>& second, const std::vector<Out<T>>& gradients,
-            const std::vector<bool>& decays, const std::string& simd) {
+bool step_front(int optimizer, In<double> rule, In<double> corrections, int64_t num_samples,
+                const std::vector<Out<T>>& genes, const std::vector<Out<T>>& first,
+                const std::vector<Out<T>>& second, const std::vector<Out<T>>& gradients,
+                const std::vector<bool>& decays, const std::string& simd) {
   check_number("optimizer", optimizer, 0, NUM_OPTIMIZERS - 1);
   check_shape("rule", rule, {7});
   check_shape("corrections", corrections, {2});
@@ -205,7 +205,7 @@ bool update(int optimizer, In<double> rule, In<double> corrections, int64_t num_
 
 template <class T>
 void bind_update(nb::module_& m, const char* name) {
-  m.def(name, &update<T>, "optimizer"_a, "rule"_a.noconvert(), "corrections"_a.noconvert(),
+  m.def(name, &step_front<T>, "optimizer"_a, "rule"_a.noconvert(), "corrections"_a.noconvert(),
         "num_samples"_a, "genes"_a.noconvert(), "first"_a.noconvert(), "second"_a.noconvert(),
         "gradients"_a.noconvert(), "decays"_a, "simd"_a, "One step of an optimiser, in place.");
 }

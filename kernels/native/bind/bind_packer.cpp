@@ -68,7 +68,7 @@ class Packer {
 };
 
 template <class T>
-void bind(nb::module_& m, const char* name) {
+void bind_packer_of(nb::module_& m, const char* name) {
   nb::class_<Packer<T>>(m, name)
       .def(nb::init<const nb::object&, int64_t, int64_t, int>(), "schedule"_a, "begin"_a, "end"_a,
            "threads"_a)
@@ -86,8 +86,8 @@ void bind(nb::module_& m, const char* name) {
 }  // namespace
 
 void bind_packer(nb::module_& m) {
-  bind<float>(m, "SchedulePacker32");
-  bind<double>(m, "SchedulePacker64");
+  bind_packer_of<float>(m, "SchedulePacker32");
+  bind_packer_of<double>(m, "SchedulePacker64");
 }
 
 }  // namespace evonet

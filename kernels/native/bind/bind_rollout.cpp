@@ -146,7 +146,7 @@ class ControlSteps {
 };
 
 template <class T>
-void bind(nb::module_& m, const std::string& suffix) {
+void bind_rollout_of(nb::module_& m, const std::string& suffix) {
   m.def(("rollout" + suffix).c_str(), &run<T>, "schedule"_a, "control"_a, "genomes"_a.noconvert(),
         "first_episode"_a, "episodes"_a, "max_steps"_a, "seed"_a, "threads"_a, "simd"_a,
         "Rewards and steps [K, E] of whole episodes of the chosen genomes.");
@@ -175,8 +175,8 @@ void bind_rollout(nb::module_& m) {
         return found;
       },
       "Name, state size, inputs, outputs and step limit of every control task.");
-  bind<float>(m, "32");
-  bind<double>(m, "64");
+  bind_rollout_of<float>(m, "32");
+  bind_rollout_of<double>(m, "64");
 }
 
 }  // namespace evonet

@@ -265,11 +265,11 @@ void sum(In<int64_t> begin, In<int64_t> end, Array<const int32_t, -1> rows,
       [] { return false; });
 }
 
-void update(In<int64_t> begin, In<int64_t> end, Array<const int32_t, -1> rows,
-            Array<const float, -1> coefficient, Floats2 dense, Array<float, 2> weights,
-            Array<float, 2> mean, Array<float, 2> square, Array<float, 2> state, bool with_bias,
-            float keep_mean, float keep_square, float add_mean, float add_square, float epsilon,
-            Floats1 corrected_rate, Floats1 correction, int threads, const std::string& simd) {
+void step_rows(In<int64_t> begin, In<int64_t> end, Array<const int32_t, -1> rows,
+               Array<const float, -1> coefficient, Floats2 dense, Array<float, 2> weights,
+               Array<float, 2> mean, Array<float, 2> square, Array<float, 2> state, bool with_bias,
+               float keep_mean, float keep_square, float add_mean, float add_square, float epsilon,
+               Floats1 corrected_rate, Floats1 correction, int threads, const std::string& simd) {
   const int64_t num_rows = size_of(weights, 0), samples = size_of(dense, 0);
   const int32_t width = check_width(size_of(weights, 1));
   for (const auto& [name, array] :
@@ -364,7 +364,7 @@ void bind_wide(nb::module_& m) {
   m.def("wide_sum", &sum, "begin"_a.noconvert(), "end"_a.noconvert(), "rows"_a.noconvert(),
         "coefficient"_a.noconvert(), "weights"_a.noconvert(), "rectify"_a, "out"_a.noconvert(),
         "threads"_a, "simd"_a, "Adds up coefficient * row over each list, into out [B, W].");
-  m.def("wide_update", &update, "begin"_a.noconvert(), "end"_a.noconvert(), "rows"_a.noconvert(),
+  m.def("wide_update", &step_rows, "begin"_a.noconvert(), "end"_a.noconvert(), "rows"_a.noconvert(),
         "coefficient"_a.noconvert(), "dense"_a.noconvert(), "weights"_a.noconvert(),
         "mean"_a.noconvert(), "square"_a.noconvert(), "state"_a.noconvert(), "with_bias"_a,
         "keep_mean"_a, "keep_square"_a, "add_mean"_a, "add_square"_a, "epsilon"_a,

@@ -16,7 +16,7 @@ namespace {
 // A single sample is known to be one, so that loops over samples vanish.
 using One = std::integral_constant<int64_t, 1>;
 // Samples of a node that are computed together.
-constexpr int64_t kChunk = 64;
+constexpr int64_t kSamplesAtOnce = 64;
 
 }  // namespace
 
@@ -110,8 +110,8 @@ void NeatNetwork::evaluate(const NeatNode& node, const double* from, double* to,
     evaluate_rows(node, {from, 1}, to, One());
     return;
   }
-  for (int64_t begin = 0; begin < num_samples; begin += kChunk) {
-    const int64_t count = std::min(kChunk, num_samples - begin);
+  for (int64_t begin = 0; begin < num_samples; begin += kSamplesAtOnce) {
+    const int64_t count = std::min(kSamplesAtOnce, num_samples - begin);
     evaluate_rows(node, {from + begin, num_samples}, to + begin, count);
   }
 }
@@ -119,7 +119,7 @@ void NeatNetwork::evaluate(const NeatNode& node, const double* from, double* to,
 template <class Width>
 void NeatNetwork::evaluate_rows(const NeatNode& node, Values from, double* to, Width width) const {
   // On the stack, where nothing else points to: sums stay in registers, or are vectorised.
-  double row[Width() == 1 ? 1 : kChunk];
+  double row[Width() == 1 ? 1 : kSamplesAtOnce];
   aggregate(node, from, row, width);
   for (int64_t s = 0; s < width; ++s) row[s] = node.bias + node.response * row[s];
   if (node.activation == kPythonFunction) {

@@ -18,7 +18,7 @@ constexpr int64_t kStepsPerSignal = 1024;
 constexpr int64_t kGenomesAtOnce = 128;
 constexpr int64_t kGenomesPerTask = 8;
 // Samples that are evaluated side by side: enough to amortise a node, few enough for the cache.
-constexpr int64_t kBlock = 64;
+constexpr int64_t kSamplesPerTask = 64;
 
 const double* samples_of(const Rows& x, int64_t g) {
   return x.ndim() == 2 ? x.data() : x.data() + g * static_cast<int64_t>(x.shape(1) * x.shape(2));
@@ -79,8 +79,8 @@ void answer_rows(NeatNetwork& network, bool feed_forward, int steps, const doubl
     return;
   }
   const auto num_outputs = static_cast<int64_t>(network.output.size());
-  for (int64_t begin = 0; begin < num_samples; begin += kBlock) {
-    const int64_t count = std::min(kBlock, num_samples - begin);
+  for (int64_t begin = 0; begin < num_samples; begin += kSamplesPerTask) {
+    const int64_t count = std::min(kSamplesPerTask, num_samples - begin);
     // Outputs on or behind a cycle are never written, and stay 0.
     scratch.assign(network.num_slots() * count, 0.0);
     network.write_inputs(x + begin * network.num_inputs, count, scratch.data());
