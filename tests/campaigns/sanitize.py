@@ -13,20 +13,17 @@ not looked for, since Python never frees everything. `undefined` finds overflows
 conversions, null and misaligned pointers. `thread` finds data races.
 
 Tests of CUDA kernels do not run: the SIMT runner has sanitizers of its own. Nor do tests that limit
-the address space, of which sanitizers need terabytes. The exit code is 1 if there is a finding, or
+the address space (marked limits_memory), of which sanitizers need terabytes. The kernels are
+compiled for this machine's processor and the baseline. The exit code is 1 if there is a finding, or
 if a test fails. Findings are files in build/native-SANITIZER/findings.
 """
 
 from __future__ import annotations
 
-import functools
-import inspect
-import re
 import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -43,17 +40,9 @@ CHECKS = {
 }
 LIBRARIES = {"address": "libasan.so", "undefined": "libubsan.so", "thread": "libtsan.so"}
 
-ROOMS = ["backends", "config", "evaluation", "evaluators", "evolution", "functions", "genes"]
-ROOMS += [
-    "machines",
-    "native",
-    "numerics",
-    "plugins",
-    "runs",
-    "schedule",
-    "tasks",
-    "test_network.py",
-]
+ROOMS = ["backends", "evaluation", "evaluators", "evolution", "functions", "genes", "images"]
+ROOMS += ["layered", "learning", "machines", "native", "numerics", "plugins", "runs", "schedule"]
+ROOMS += ["tasks", "test_network.py"]
 FUZZERS = [
     ["checkpoints", "damage", "--flips", "500"],
     ["checkpoints", "tamper", "--files", "300"],
@@ -68,8 +57,8 @@ class Selection:
     def pytest_collection_modifyitems(
         self, config: pytest.Config, items: list[pytest.Item]
     ) -> None:
-        """Leaves out tests by their folder, fixtures, parameters and source."""
-        unfit = {item for item in items if _runs_simt(item) or _limits_memory(item)}
+        """Leaves out tests by their folder, fixtures, parameters and markers."""
+        unfit = {x for x in items if _runs_simt(x) or x.get_closest_marker("limits_memory")}
         config.hook.pytest_deselected(items=list(unfit))
         items[:] = [item for item in items if item not in unfit]
 
@@ -84,25 +73,6 @@ def _runs_simt(item: pytest.Item) -> bool:
     )
 
 
-def _limits_memory(item: pytest.Item) -> bool:
-    """Whether a test, or a function of its file that it calls, sets RLIMIT_AS."""
-    if not isinstance(item, pytest.Function):
-        return False
-    functions = vars(item.module).values()
-    limiting = [f.__name__ for f in functions if inspect.isfunction(f) and _sets_limit(f)]
-    text = _source(item.function)
-    return any(re.search(rf"\b{word}\b", text) for word in ("RLIMIT_AS", *limiting))
-
-
-def _sets_limit(function: Callable[..., object]) -> bool:
-    return "RLIMIT_AS" in _source(function)
-
-
-@functools.cache
-def _source(function: Callable[..., object]) -> str:
-    return inspect.getsource(inspect.unwrap(function))
-
-
 def main() -> int:
     if len(sys.argv) < 2 or sys.argv[1] not in CHECKS:
         print(__doc__)
@@ -110,7 +80,7 @@ def main() -> int:
     name, arguments = sys.argv[1], sys.argv[2:]
     start = time.perf_counter()
     flags = [*FLAGS, f"-fsanitize={CHECKS[name]}"]
-    library = native_builds.build(name, COMPILER, flags)
+    library = native_builds.build(name, COMPILER, flags, levels="native")
     print(f"{name}: built in {time.perf_counter() - start:.0f} s", flush=True)
     findings = library.parent / "findings"
     shutil.rmtree(findings, ignore_errors=True)

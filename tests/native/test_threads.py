@@ -183,6 +183,7 @@ def test_thousands_of_threads_are_never_started() -> None:
     assert int(found) < 300
 
 
+@pytest.mark.limits_memory
 def test_work_goes_on_without_threads_that_cannot_start() -> None:
     """Every stack wants more than the address space has."""
     found = run_alone(
@@ -214,6 +215,7 @@ def test_work_goes_on_without_threads_that_cannot_start() -> None:
     assert int(found.split()[1]) < 8
 
 
+@pytest.mark.limits_memory
 def test_memory_that_is_not_there_is_a_memory_error() -> None:
     found = run_alone("""
         import resource

@@ -55,6 +55,7 @@ def write_champion(path: Path, **changes: Any) -> None:
 # Sizes.
 
 
+@pytest.mark.limits_memory
 @pytest.mark.parametrize("num_inputs", [20_000_000, 2**31 - 1])
 def test_memory_follows_the_genes_and_not_the_declared_inputs(
     num_inputs: int, tmp_path: Path

@@ -16,13 +16,14 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def build(name: str, compiler: str, flags: Sequence[str] = ()) -> Path:
+def build(name: str, compiler: str, flags: Sequence[str] = (), levels: str = "all") -> Path:
     """Compiles the extension and returns its path.
 
     Args:
         name: The build's name, for its folder.
         compiler: The C++ compiler's command.
         flags: More options; they come last and so win over those of CMakeLists.txt.
+        levels: EVONET_LEVELS of CMakeLists.txt.
 
     Raises:
         SystemExit: A tool is missing, or the build fails.
@@ -34,6 +35,7 @@ def build(name: str, compiler: str, flags: Sequence[str] = ()) -> Path:
     words = "<CMAKE_CXX_COMPILER> <DEFINES> <INCLUDES> <FLAGS> {} -o <OBJECT> -c <SOURCE>"
     configure = ["cmake", "-S", str(ROOT), "-B", str(folder), "-G", "Ninja"]
     configure += ["-DCMAKE_BUILD_TYPE=Release", f"-DCMAKE_CXX_COMPILER={compiler}"]
+    configure += [f"-DEVONET_LEVELS={levels}"]
     configure += [f"-DPython_EXECUTABLE={sys.executable}"]
     configure += [f"-DCMAKE_CXX_COMPILE_OBJECT={words.format(' '.join(flags))}"]
     configure += [f"-DCMAKE_MODULE_LINKER_FLAGS={' '.join(flags)}"]
