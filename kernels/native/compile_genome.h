@@ -1,182 +1,92 @@
-// How one genome becomes levels, all steps linear in its genes:
-//   1. keys become local node numbers; enabled links are grouped by target (genome_links.h);
-//   2. a walk from the outputs finds the nodes that matter and their levels (level_walk.h);
-//   3. nodes are sorted by (level, aggregation, activation, in-degree), so that neighbours do the
-//      same work;
-//   4. every node gets a slot (slot_lifetimes.h), and links are written with the slots that they
-//      read.
-// In networks with memory a link may act one step later. It then reads what the cell of its source
-// remembers: one of the last slots. Without a link, a node of such a network is never
-// evaluated and stays 0, as in neat-python: it becomes a node that adds up nothing.
+// compile_genome.h: compiles one genome after the other (schedule/compile_genome.h) and appends
+// them to a part of a schedule. Memory grows with the genomes.
 #pragma once
 
 #include "native/genome_links.h"
-#include "native/level_walk.h"
 #include "native/schedule_part.h"
-#include "native/slot_lifetimes.h"
-#include "nodes/function_ids.h"
+#include "schedule/compile_genome.h"
 
 namespace evonet {
 
 template <class T>
-class GenomeCompiler {
+class PartCompiler {
  public:
-  GenomeCompiler(const PopulationView<T>& population, const CompileOptions& options)
+  PartCompiler(const PopulationView<T>& population, const CompileOptions& options)
       : p_(population),
         options_(options),
-        wiring_(options.wiring),
         links_(population),
-        walk_(static_cast<int32_t>(population.num_inputs),
-              static_cast<int32_t>(population.num_outputs), wiring_),
-        slots_(static_cast<int32_t>(population.num_inputs)) {}
+        level_(population.num_inputs, 0),
+        slot_(population.num_inputs) {
+    for (int64_t i = 0; i < population.num_inputs; ++i) slot_[i] = static_cast<int32_t>(i);
+  }
 
   enum Outcome { kAcyclic, kHasCycle, kInterrupted, kBad };
 
   // Appends genome g to the part; output_slot has room for num_outputs. A cycle counts if the
   // outputs need a node on or behind it. A genome that makes no sense is kBad, and ends the part.
   Outcome run(int64_t g, SchedulePart<T>& part, int32_t* output_slot, Interrupt& interrupt) {
-    interrupt_ = &interrupt;
-    const bool finished = links_.group(g, interrupt) && walk_.run(links_, interrupt) &&
-                          sort_nodes(part) && assign_slots(part) && write(part, output_slot);
-    if (!links_.makes_sense()) return kBad;
-    return !finished ? kInterrupted : walk_.acyclic() ? kAcyclic : kHasCycle;
+    worker_.answer(interrupt);
+    if (!links_.group(g, worker_)) return links_.makes_sense() ? kInterrupted : kBad;
+    const LinkGroups& links = links_.groups();
+    const GenomeCompiler compiler = with_room(links);
+    const int64_t first = links_.first_node();
+    const NodeRoles roles{options_.wiring, p_.activation + first, p_.aggregation + first,
+                          links.link_start};
+    CompiledGenome genome;
+    if (!compiler.run(worker_, roles, genome)) return kInterrupted;
+    if (!write(compiler, roles, genome, part)) return kInterrupted;
+    for (int32_t o = 0; o < p_.num_outputs; ++o) output_slot[o] = compiler.output_slot(o);
+    return genome.acyclic ? kAcyclic : kHasCycle;
   }
 
  private:
-  static constexpr int32_t kSpare = GenomeLinks<T>::kSpareLinks;
+  static constexpr int32_t kSpare = LinkGroups::kSpareLinks;
 
-  struct Ordered {
-    uint64_t work;
-    int32_t node;
-
-    bool operator<(const Ordered& other) const {
-      return work != other.work ? work < other.work : node < other.node;
+  GenomeCompiler with_room(const LinkGroups& links) {
+    const int64_t nodes = links.num_nodes, numbers = p_.num_inputs + nodes;
+    if (static_cast<int64_t>(level_.size()) < numbers) {
+      level_.resize(2 * numbers - p_.num_inputs);
+      slot_.resize(p_.num_inputs + 4 * nodes);
     }
-  };
-
-  // Whether it is never evaluated and stays 0.
-  bool is_idle(int32_t node) const {
-    return wiring_ == kNextStep && links_.begin(node) == links_.end(node);
-  }
-
-  bool only_adds(int32_t node) const { return wiring_ == kSpikes || is_idle(node); }
-
-  uint8_t activation(int32_t node) const {
-    return only_adds(node) ? uint8_t{ACT_IDENTITY} : p_.activation[links_.first_node() + node];
-  }
-
-  uint8_t aggregation(int32_t node) const {
-    return only_adds(node) ? uint8_t{AGG_SUM} : p_.aggregation[links_.first_node() + node];
-  }
-
-  bool sort_nodes(SchedulePart<T>& part) {
-    const std::vector<int32_t>& live = walk_.live();
-    int32_t deepest = -1;
-    for (int32_t node : live) deepest = std::max(deepest, walk_.level(node));
-    level_count_.assign(deepest + 2, 0);
-    for (int32_t node : live) ++level_count_[walk_.level(node) + 1];
-    for (int32_t l = 0; l <= deepest; ++l) level_count_[l + 1] += level_count_[l];
-    if (order_.size() < live.size()) order_.resize(live.size());
-    for (int32_t node : live) order_[level_count_[walk_.level(node)]++] = node;
-    const int64_t first_level = part.levels;
-    for (int32_t l = 0, begin = 0; l <= deepest; begin = level_count_[l++]) {
-      if (level_count_[l] == begin) continue;  // only the first level, of nodes without links
-      if (!sort_level(begin, level_count_[l])) return false;
-      part.level_end.data[part.levels++] = level_count_[l];
+    make_room(stack_, nodes);
+    make_room(last_reader_, numbers);
+    for (auto* memory : {&live_, &order_, &level_end_, &ending_, &following_, &unused_}) {
+      make_room(*memory, nodes + 2);
     }
-    part.num_levels.data[part.genomes] = part.levels - first_level;
-    return true;
+    return {static_cast<int32_t>(p_.num_outputs),
+            options_,
+            links,
+            {level_.data(), live_.data.get(), stack_.data.get()},
+            {order_.data.get(), level_end_.data.get()},
+            {slot_.data(), last_reader_.data.get(), ending_.data.get(), following_.data.get(),
+             unused_.data.get()}};
   }
 
-  uint64_t work(int32_t node) const {
-    const uint64_t function = (uint64_t{aggregation(node)} << 8) | activation(node);
-    return (function << 32) | static_cast<uint32_t>(links_.end(node) - links_.begin(node));
-  }
-
-  bool sort_level(int64_t begin, int64_t end) {
-    constexpr int64_t kFew = 12;
-    if (end - begin > kFew) return sort_wide_level(begin, end);
-    if (end - begin > 1) sort_few<kFew>(order_.data() + begin, static_cast<int>(end - begin));
-    return true;
-  }
-
-  // Every node counts who comes before it: no branch that the processor would foresee wrongly.
-  template <int kMost>
-  void sort_few(int32_t* nodes, int count) const {
-    Ordered found[kMost];
-    for (int i = 0; i < count; ++i) found[i] = {work(nodes[i]), nodes[i]};
-    for (int i = 0; i < count; ++i) {
-      const Ordered mine = found[i];
-      int before = 0;
-      for (int j = 0; j < count; ++j) {
-        before += (found[j].work < mine.work) |
-                  ((found[j].work == mine.work) & (found[j].node < mine.node));
-      }
-      nodes[before] = mine.node;
-    }
-  }
-
-  // In pieces, which are then merged.
-  bool sort_wide_level(int64_t begin, int64_t end) {
-    const int64_t count = end - begin;
-    if (static_cast<int64_t>(wide_.size()) < count) wide_.resize(count);
-    const auto first = wide_.begin();
-    for (int64_t i = 0; i < count; ++i) first[i] = {work(order_[begin + i]), order_[begin + i]};
-    const bool sorted = in_pieces(
-        *interrupt_, count, [&](int32_t from, int32_t to) { std::sort(first + from, first + to); });
-    if (!sorted) return false;
-    for (int64_t width = kGenesInPiece; width < count; width *= 2) {
-      for (int64_t from = 0; from + width < count; from += 2 * width) {
-        if (interrupt_->requested()) return false;
-        std::inplace_merge(first + from, first + from + width,
-                           first + std::min(count, from + 2 * width));
-      }
-    }
-    for (int64_t i = 0; i < count; ++i) order_[begin + i] = first[i].node;
-    return true;
-  }
-
-  bool assign_slots(SchedulePart<T>& part) {
-    const auto node = [this](int32_t k) { return order_[k]; };
-    const auto levels = static_cast<int32_t>(part.num_levels.data[part.genomes]);
-    bool finished = true;
-    if (options_.reuse_slots && wiring_ == kLevels && options_.num_states == 0) {
-      finished =
-          slots_.reuse(links_, walk_, static_cast<int32_t>(p_.num_outputs),
-                       part.level_end.data.get() + part.levels - levels, levels, node, *interrupt_);
-    } else {
-      slots_.keep_all(static_cast<int32_t>(walk_.live().size()), links_.num_nodes(),
-                      options_.num_states, node);
-    }
-    part.num_slots.data[part.genomes] = slots_.num_slots();
-    return finished;
-  }
-
-  bool write(SchedulePart<T>& part, int32_t* output_slot) {
-    const auto count = static_cast<int32_t>(walk_.live().size());
+  bool write(const GenomeCompiler& compiler, const NodeRoles& roles, const CompiledGenome& genome,
+             SchedulePart<T>& part) {
     const auto num_inputs = static_cast<int32_t>(p_.num_inputs);
     const T* const weight = p_.weight + links_.first_conn();
     int32_t* const out_source = part.source.data.get();
     T* const out_weight = part.weight.data.get();
-    const GenomeLink* const links = links_.data();
-    const int32_t* const slots = slots_.data();
+    const LinkGroups& groups = compiler.links;
+    const GenomeLink* const links = groups.links;
+    const int32_t *const slots = compiler.slots.slot, *const order = compiler.order.order;
     const int64_t first_node = links_.first_node();
     int64_t edge = part.edges, at = part.nodes;
-    Patience patience(*interrupt_);
-    for (int32_t k = 0; k < count; ++k, ++at) {
-      const int32_t node = order_[k];
+    for (int32_t k = 0; k < genome.num_live; ++k, ++at) {
+      const int32_t node = order[k];
       const int64_t gene = first_node + node;
-      const bool idle = is_idle(node), adds = idle || wiring_ == kSpikes;
+      const bool idle = roles.is_idle(node), adds = roles.only_adds(node);
       part.node_key.data[at] = p_.node_key[gene];
       part.bias.data[at] = idle ? T(0) : p_.bias[gene];
       part.response.data[at] = adds ? T(1) : p_.response[gene];
-      part.activation.data[at] = adds ? uint8_t{ACT_IDENTITY} : p_.activation[gene];
-      part.aggregation.data[at] = adds ? uint8_t{AGG_SUM} : p_.aggregation[gene];
+      part.activation.data[at] = roles.activation(node);
+      part.aggregation.data[at] = roles.aggregation(node);
       part.slot.data[at] = slots[num_inputs + node];
       if (part.gene.size > 0) part.gene.data[at] = gene;
       // Some links at once: a loop that ends after few turns is one that the processor cannot
       // foresee. The next node overwrites what is too much.
-      const int32_t begin = links_.begin(node), end = links_.end(node);
+      const int32_t begin = groups.begin(node), end = groups.end(node);
       for (int32_t e = begin; e < end; e += kSpare) {
         const int64_t to = edge + (e - begin);
         for (int32_t i = 0; i < kSpare; ++i) {
@@ -186,12 +96,14 @@ class GenomeCompiler {
       }
       edge += end - begin;
       part.edge_end.data[at] = edge;
-      if (patience.ends_after(end - begin + 1)) return false;
+      if (worker_.tires_after(end - begin + 1)) return false;
     }
-    for (int32_t o = 0; o < p_.num_outputs; ++o) {
-      output_slot[o] = walk_.is_cyclic(o) ? -1 : slots_[num_inputs + o];
-    }
-    part.num_nodes.data[part.genomes++] = count;
+    std::copy_n(compiler.level_end(genome), genome.num_levels,
+                part.level_end.data.get() + part.levels);
+    part.levels += genome.num_levels;
+    part.num_levels.data[part.genomes] = genome.num_levels;
+    part.num_slots.data[part.genomes] = genome.num_slots;
+    part.num_nodes.data[part.genomes++] = genome.num_live;
     part.nodes = at;
     part.edges = edge;
     return true;
@@ -199,14 +111,11 @@ class GenomeCompiler {
 
   const PopulationView<T>& p_;
   const CompileOptions options_;
-  const Wiring wiring_;
-  Interrupt* interrupt_ = nullptr;
+  LoneWorker worker_;
   GenomeLinks<T> links_;
-  LevelWalk walk_;
-  SlotLifetimes slots_;
-  std::vector<int32_t> level_count_;
-  std::vector<int32_t> order_;  // nodes as the schedule has them
-  std::vector<Ordered> wide_;   // those of one level
+  std::vector<int32_t> level_, slot_;  // by number; inputs stay as they are
+  Buffer<LevelWalk::Visit> stack_;
+  Buffer<int32_t> last_reader_, live_, order_, level_end_, ending_, following_, unused_;
 };
 
 }  // namespace evonet

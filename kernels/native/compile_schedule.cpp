@@ -41,7 +41,7 @@ bool compile_schedule(const PopulationView<T>& p, const CompileOptions& options,
       std::max<int64_t>(1, std::min(p.num_genomes, std::min(genes / 20000, 64 * int64_t{threads})));
   threads = static_cast<int>(std::min<int64_t>(threads, num_parts));
   std::vector<SchedulePart<T>> parts(num_parts);
-  std::vector<GenomeCompiler<T>> compilers;
+  std::vector<PartCompiler<T>> compilers;
   for (int i = 0; i < threads; ++i) compilers.emplace_back(p, options);
   std::atomic<int64_t> first_cyclic{p.num_genomes}, first_bad{p.num_genomes};
   const auto note = [](std::atomic<int64_t>& first, int64_t g) {
@@ -63,9 +63,9 @@ bool compile_schedule(const PopulationView<T>& p, const CompileOptions& options,
           if ((g & 63) == 63 && interrupt.requested()) return;
           const auto outcome = compilers[worker].run(
               g, part, out.output_slot.data.get() + g * p.num_outputs, interrupt);
-          if (outcome == GenomeCompiler<T>::kInterrupted) return;
-          if (outcome == GenomeCompiler<T>::kHasCycle) note(first_cyclic, g);
-          if (outcome == GenomeCompiler<T>::kBad) return note(first_bad, g);
+          if (outcome == PartCompiler<T>::kInterrupted) return;
+          if (outcome == PartCompiler<T>::kHasCycle) note(first_cyclic, g);
+          if (outcome == PartCompiler<T>::kBad) return note(first_bad, g);
         }
       },
       poll);

@@ -5,6 +5,7 @@
 
 #include "native/buffer.h"
 #include "native/thread_pool.h"
+#include "schedule/wiring.h"
 
 namespace evonet {
 
@@ -27,18 +28,6 @@ struct PopulationView {
   const T* weight;
   const bool* enabled;
   const int32_t* rank;
-};
-
-// When a link acts. kLevels: within the step, and cycles are never evaluated. kNextStep: one step
-// later, so all nodes are on one level. kSameStep: within the step, except for the links that the
-// walk of step 2 finds to close a cycle. kSpikes is kNextStep for neurons: their nodes only add up
-// currents, whatever functions the genes name.
-enum Wiring : int { kLevels, kNextStep, kSameStep, kSpikes };
-
-struct CompileOptions {
-  Wiring wiring;
-  int num_states;    // what a node remembers, as slots
-  bool reuse_slots;  // by lifetime; networks with memory keep all values whatever this says
 };
 
 template <class T>

@@ -14,13 +14,16 @@ namespace {
 // False if genome g of the schedule is not that of the population.
 bool map_genome(GenomeLinks<float>& links, const LiveGenes& live, int64_t g, int64_t* node,
                 int64_t* link, Interrupt& interrupt) {
-  if (!links.group(g, interrupt)) return interrupt.requested();
+  LoneWorker worker;
+  worker.answer(interrupt);
+  if (!links.group(g, worker)) return interrupt.requested();
+  const LinkGroups& groups = links.groups();
   for (int64_t k = live.node_start[g]; k < live.node_start[g + 1]; ++k) {
     const int32_t number = links.number(live.node_key[k]);
     if (number < 0) return false;
-    const GenomeLink* const first = links.data() + links.begin(number);
+    const GenomeLink* const first = groups.links + groups.begin(number);
     const int64_t edge = live.edge_start[k], count = live.edge_start[k + 1] - edge;
-    if (count != links.end(number) - links.begin(number)) return false;
+    if (count != groups.num_links(number)) return false;
     node[k] = links.first_node() + number;
     for (int64_t e = 0; e < count; ++e) link[edge + e] = links.first_conn() + first[e].conn;
   }

@@ -25,17 +25,18 @@ bool in_pieces(Interrupt& interrupt, int64_t count, Body body) {
 // Asks after every kGenesInPiece genes that a loop of uneven turns has spent.
 class Patience {
  public:
-  explicit Patience(Interrupt& interrupt) : interrupt_(interrupt) {}
+  Patience() = default;
+  explicit Patience(Interrupt& interrupt) : interrupt_(&interrupt) {}
 
   bool ends_after(int64_t genes) {
     left_ -= genes;
     if (left_ >= 0) return false;
     left_ = kGenesInPiece;
-    return interrupt_.requested();
+    return interrupt_->requested();
   }
 
  private:
-  Interrupt& interrupt_;
+  Interrupt* interrupt_ = nullptr;
   int64_t left_ = kGenesInPiece;
 };
 
