@@ -14,6 +14,7 @@ class PartCompiler {
   PartCompiler(const PopulationView<T>& population, const CompileOptions& options)
       : p_(population),
         options_(options),
+        compiler_{static_cast<int32_t>(population.num_outputs), options, {}, {}, {}},
         links_(population),
         level_(population.num_inputs, 0),
         slot_(population.num_inputs) {
@@ -28,49 +29,46 @@ class PartCompiler {
     worker_.answer(interrupt);
     if (!links_.group(g, worker_)) return links_.makes_sense() ? kInterrupted : kBad;
     const LinkGroups& links = links_.groups();
-    const GenomeCompiler compiler = with_room(links);
+    if (links.num_nodes > room_) grow(links.num_nodes);
     const int64_t first = links_.first_node();
     const NodeRoles roles{options_.wiring, p_.activation + first, p_.aggregation + first,
                           links.link_start};
     CompiledGenome genome;
-    if (!compiler.run(worker_, roles, genome)) return kInterrupted;
-    if (!write(compiler, roles, genome, part)) return kInterrupted;
-    for (int32_t o = 0; o < p_.num_outputs; ++o) output_slot[o] = compiler.output_slot(o);
+    if (!compiler_.run(worker_, links, roles, genome) || !write(roles, genome, part)) {
+      return kInterrupted;
+    }
+    for (int32_t o = 0; o < p_.num_outputs; ++o) {
+      output_slot[o] = compiler_.output_slot(links.num_inputs + o);
+    }
     return genome.acyclic ? kAcyclic : kHasCycle;
   }
 
  private:
   static constexpr int32_t kSpare = LinkGroups::kSpareLinks;
 
-  GenomeCompiler with_room(const LinkGroups& links) {
-    const int64_t nodes = links.num_nodes, numbers = p_.num_inputs + nodes;
-    if (static_cast<int64_t>(level_.size()) < numbers) {
-      level_.resize(2 * numbers - p_.num_inputs);
-      slot_.resize(p_.num_inputs + 4 * nodes);
+  void grow(int64_t nodes) {
+    room_ = 2 * nodes;
+    level_.resize(p_.num_inputs + room_);
+    slot_.resize(p_.num_inputs + 2 * room_);
+    stack_ = Buffer<LevelWalk::Visit>(room_);
+    last_reader_ = Buffer<int32_t>(p_.num_inputs + room_);
+    for (auto* by_node : {&live_, &order_, &level_end_, &ending_, &following_, &unused_}) {
+      *by_node = Buffer<int32_t>(room_ + 2);
     }
-    make_room(stack_, nodes);
-    make_room(last_reader_, numbers);
-    for (auto* memory : {&live_, &order_, &level_end_, &ending_, &following_, &unused_}) {
-      make_room(*memory, nodes + 2);
-    }
-    return {static_cast<int32_t>(p_.num_outputs),
-            options_,
-            links,
-            {level_.data(), live_.data.get(), stack_.data.get()},
-            {order_.data.get(), level_end_.data.get()},
-            {slot_.data(), last_reader_.data.get(), ending_.data.get(), following_.data.get(),
-             unused_.data.get()}};
+    compiler_.walk = {level_.data(), live_.data.get(), stack_.data.get()};
+    compiler_.order = {order_.data.get(), level_end_.data.get()};
+    compiler_.slots = {slot_.data(), last_reader_.data.get(), ending_.data.get(),
+                       following_.data.get(), unused_.data.get()};
   }
 
-  bool write(const GenomeCompiler& compiler, const NodeRoles& roles, const CompiledGenome& genome,
-             SchedulePart<T>& part) {
+  bool write(const NodeRoles& roles, const CompiledGenome& genome, SchedulePart<T>& part) {
     const auto num_inputs = static_cast<int32_t>(p_.num_inputs);
     const T* const weight = p_.weight + links_.first_conn();
     int32_t* const out_source = part.source.data.get();
     T* const out_weight = part.weight.data.get();
-    const LinkGroups& groups = compiler.links;
+    const LinkGroups& groups = links_.groups();
     const GenomeLink* const links = groups.links;
-    const int32_t *const slots = compiler.slots.slot, *const order = compiler.order.order;
+    const int32_t *const slots = compiler_.slots.slot, *const order = compiler_.order.order;
     const int64_t first_node = links_.first_node();
     int64_t edge = part.edges, at = part.nodes;
     for (int32_t k = 0; k < genome.num_live; ++k, ++at) {
@@ -98,7 +96,7 @@ class PartCompiler {
       part.edge_end.data[at] = edge;
       if (worker_.tires_after(end - begin + 1)) return false;
     }
-    std::copy_n(compiler.level_end(genome), genome.num_levels,
+    std::copy_n(compiler_.level_end(genome), genome.num_levels,
                 part.level_end.data.get() + part.levels);
     part.levels += genome.num_levels;
     part.num_levels.data[part.genomes] = genome.num_levels;
@@ -111,6 +109,8 @@ class PartCompiler {
 
   const PopulationView<T>& p_;
   const CompileOptions options_;
+  GenomeCompiler compiler_;
+  int64_t room_ = -1;  // nodes
   LoneWorker worker_;
   GenomeLinks<T> links_;
   std::vector<int32_t> level_, slot_;  // by number; inputs stay as they are

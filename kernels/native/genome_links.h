@@ -13,30 +13,20 @@ namespace evonet {
 template <class T>
 class GenomeLinks {
  public:
-  explicit GenomeLinks(const PopulationView<T>& population) : p_(population) {}
+  explicit GenomeLinks(const PopulationView<T>& population) : p_(population) {
+    groups_.num_inputs = static_cast<int32_t>(population.num_inputs);
+  }
 
   // Reads genome g; false if it was interrupted, or if its genes make no sense.
   bool group(int64_t g, LoneWorker& worker) {
     first_node_ = p_.node_start[g];
     first_conn_ = p_.conn_start[g];
-    const auto num_nodes = static_cast<int32_t>(p_.node_start[g + 1] - first_node_);
-    const auto num_conns = static_cast<int32_t>(p_.conn_start[g + 1] - first_conn_);
-    make_room(target_, num_conns);
-    make_room(by_rank_, num_conns);
-    make_room(links_, num_conns + LinkGroups::kSpareLinks);
-    make_room(link_start_, num_nodes + 1);
-    make_room(cursor_, num_nodes);
-    groups_ = {static_cast<int32_t>(p_.num_inputs),
-               num_nodes,
-               num_conns,
-               link_start_.data.get(),
-               cursor_.data.get(),
-               target_.data.get(),
-               by_rank_.data.get(),
-               links_.data.get()};
+    groups_.num_nodes = static_cast<int32_t>(p_.node_start[g + 1] - first_node_);
+    groups_.num_conns = static_cast<int32_t>(p_.conn_start[g + 1] - first_conn_);
+    if (groups_.num_nodes >= cursor_.size || groups_.num_conns > target_.size) grow();
     const ConnectionGenes<int64_t> genes{p_.source + first_conn_, p_.target + first_conn_,
                                          p_.enabled + first_conn_, p_.rank + first_conn_};
-    makes_sense_ = index_.build(p_.node_key + first_node_, num_nodes);
+    makes_sense_ = index_.build(p_.node_key + first_node_, groups_.num_nodes);
     return makes_sense_ && index_.with_finder([&](auto node_with) {
       return groups_.group(worker, genes, node_with, makes_sense_);
     });
@@ -53,6 +43,17 @@ class GenomeLinks {
   }
 
  private:
+  void grow() {
+    for (auto* by_node : {&link_start_, &cursor_}) make_room(*by_node, groups_.num_nodes + 1);
+    for (auto* by_conn : {&target_, &by_rank_}) make_room(*by_conn, groups_.num_conns);
+    make_room(links_, target_.size + LinkGroups::kSpareLinks);
+    groups_.link_start = link_start_.data.get();
+    groups_.cursor = cursor_.data.get();
+    groups_.target = target_.data.get();
+    groups_.by_rank = by_rank_.data.get();
+    groups_.links = links_.data.get();
+  }
+
   const PopulationView<T>& p_;
   int64_t first_node_ = 0, first_conn_ = 0;
   bool makes_sense_ = true;

@@ -33,9 +33,9 @@ class LoneWorker {
   bool all(bool x) const { return x; }
   void add(int32_t& to, int32_t x) const { to += x; }
   void raise(int32_t& to, int32_t x) const { to = std::max(to, x); }
-  int32_t take(int32_t* cursor, bool wanted) const {
-    const int32_t place = *cursor;
-    *cursor = place + wanted;
+  int32_t take(int32_t* cursor, int32_t i, bool wanted) const {
+    const int32_t place = cursor[i];
+    cursor[i] = place + wanted;
     return place;
   }
   void running_sum(int32_t* x, int32_t count) const {

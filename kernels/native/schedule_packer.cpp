@@ -4,7 +4,7 @@
 #include <cstring>
 #include <vector>
 
-#include "cuda/schedule_units.h"
+#include "cuda/unit_writer.h"
 
 namespace evonet {
 
@@ -18,29 +18,17 @@ constexpr int64_t kPatience = 1 << 20;  // links between two looks at the interr
 constexpr int64_t kGenomeChunk = 1024;  // genomes that a thread counts at a time
 constexpr int64_t kWords = kUnit / sizeof(uint32_t);
 
+// Writes links without a branch, so that the loop has vectors.
 template <class T>
-int64_t units_of(int64_t num_links) {
-  return kHeaderUnits<T> + (num_links + kLinksPerUnit<T> - 1) / kLinksPerUnit<T>;
-}
-
-// Writes links of float32 to pairs of words, without a branch, so that the loop has vectors.
-void pack_links(int32_t slot, const int32_t* source, const float* weight, int64_t count,
+void pack_links(int32_t slot, const int32_t* source, const T* weight, int64_t count,
                 uint32_t* __restrict to) {
+  constexpr int64_t kLinkWords = kWords / kLinksPerUnit<T>;
   for (int64_t i = 0; i < count; ++i) {
-    uint32_t bits;
-    std::memcpy(&bits, weight + i, sizeof bits);
-    to[2 * i] = static_cast<uint32_t>(slot - source[i]);
-    to[2 * i + 1] = bits;
+    const LinkWords<T> link = link_words<T>(slot - source[i], weight[i]);
+    for (int64_t w = 0; w < kLinkWords; ++w) to[kLinkWords * i + w] = link.word[w];
   }
-  if (count % 2 != 0) to[2 * count] = to[2 * count + 1] = 0;
-}
-
-void pack_links(int32_t slot, const int32_t* source, const double* weight, int64_t count,
-                uint32_t* to) {
-  for (int64_t i = 0; i < count; ++i, to += 4) {
-    to[0] = static_cast<uint32_t>(slot - source[i]);
-    to[1] = 0;
-    std::memcpy(to + 2, weight + i, sizeof(double));
+  if (count % kLinksPerUnit<T> != 0) {
+    std::fill(to + kLinkWords * count, to + kLinkWords * (count + 1), 0u);
   }
 }
 
@@ -49,14 +37,10 @@ template <class T>
 void pack_node(const ScheduleView<T>& s, int64_t node, int64_t begin, int64_t end, bool is_last,
                uint32_t* to) {
   const int32_t slot = s.slot[node];
-  NodeHeader<T> header{};
-  header.bias = s.bias[node];
-  header.response = s.response[node];
-  header.links = static_cast<uint32_t>(end - begin) << 8 | s.aggregation[node];
-  header.place = static_cast<uint32_t>(slot) << 9 | is_last << 8 | s.activation[node];
-  constexpr size_t kFields = 2 * sizeof(T) + 2 * sizeof(int32_t);
-  if constexpr (kFields < sizeof header) std::fill(to, to + kHeaderUnits<T> * kWords, 0u);
-  std::memcpy(to, &header, kFields);  // and not what pads it
+  const HeaderWords<T> header =
+      header_words<T>(s.bias[node], s.response[node], static_cast<int32_t>(end - begin),
+                      s.aggregation[node], slot, is_last, s.activation[node]);
+  std::memcpy(to, header.word, sizeof header);
   pack_links(slot, s.source + begin, s.weight + begin, end - begin, to + kHeaderUnits<T> * kWords);
 }
 

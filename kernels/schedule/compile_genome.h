@@ -21,18 +21,18 @@ struct CompiledGenome {
   bool acyclic;   // no output needs a node on or behind a cycle
 };
 
-// Where one genome is compiled.
+// Where genomes are compiled, one after the other.
 struct GenomeCompiler {
   int32 num_outputs;
   CompileOptions options;
-  LinkGroups links;  // step 1 is done
   LevelWalk walk;
   NodeOrder order;
   SlotLifetimes slots;
 
-  // Steps 2 to 4; false if it was interrupted.
+  // Steps 2 to 4, of a genome whose links are grouped; false if it was interrupted.
   template <class Worker>
-  EVONET_METHOD bool run(Worker& worker, const NodeRoles& roles, CompiledGenome& out) const {
+  EVONET_METHOD bool run(Worker& worker, const LinkGroups& links, const NodeRoles& roles,
+                         CompiledGenome& out) const {
     const int32 num_inputs = links.num_inputs;
     if (!walk.run(worker, links, num_outputs, options.wiring, out.num_live, out.acyclic) ||
         !order.run(worker, walk, num_inputs, out.num_live, roles, out.num_levels, out.skipped)) {
@@ -51,9 +51,8 @@ struct GenomeCompiler {
     return order.level_end + genome.skipped;
   }
 
-  // -1 for one on or behind a cycle, which stays 0.
-  EVONET_METHOD int32 output_slot(int32 output) const {
-    const int32 number = links.num_inputs + output;
+  // The slot of an output by its number; -1 for one on or behind a cycle, which stays 0.
+  EVONET_METHOD int32 output_slot(int32 number) const {
     return walk.level[number] == LevelWalk::kCyclic ? -1 : slots.slot[number];
   }
 };

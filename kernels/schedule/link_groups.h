@@ -12,7 +12,8 @@
 //   is_first(), share(x)     the lane that does what only one can do, and what it found
 //   all(x)                   whether x holds for all lanes
 //   add(to, x), raise(to, x) a sum or a maximum to which several lanes may contribute
-//   take(cursor, wanted)     the next place behind a cursor, to lanes in their order
+//   take(cursor, i, wanted)  cursor[i], and one more for every lane before that wants it, too; it
+//                            then lies behind all of them
 //   running_sum(x, count)    every number becomes the sum of all up to it
 //   tires_after(genes)       whether a long loop of one lane is to be interrupted
 //   sort_levels(...)         see node_order.h
@@ -144,7 +145,7 @@ struct LinkGroups {
         const int64 number = key < 0 ? -1 - key : node;
         // An unknown node would be the last input.
         all_known &= !reads | ((key < 0) == (number < inputs));
-        const int32 place = worker.take(next + number_of_target[i], reads);
+        const int32 place = worker.take(next, number_of_target[i], reads);
         if (kAlone || reads) to[reads ? place : num_links] = {int32(number), i};
       }
       known &= all_known;

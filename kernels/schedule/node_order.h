@@ -7,6 +7,16 @@
 
 EVONET_NAMESPACE_BEGIN
 
+// Whether a node is never evaluated and stays 0.
+EVONET_FN bool is_idle_node(Wiring wiring, int32 num_links) {
+  return wiring == kNextStep && num_links == 0;
+}
+
+// Whether it adds up its links, whatever functions its genes name.
+EVONET_FN bool is_adding_node(Wiring wiring, int32 num_links) {
+  return wiring == kSpikes || is_idle_node(wiring, num_links);
+}
+
 // What nodes do; the genes are those of one genome.
 struct NodeRoles {
   Wiring wiring;
@@ -16,11 +26,8 @@ struct NodeRoles {
   EVONET_METHOD int32 num_links(int32 node) const {
     return link_start[node + 1] - link_start[node];
   }
-  // Whether it is never evaluated and stays 0.
-  EVONET_METHOD bool is_idle(int32 node) const {
-    return wiring == kNextStep && num_links(node) == 0;
-  }
-  EVONET_METHOD bool only_adds(int32 node) const { return wiring == kSpikes || is_idle(node); }
+  EVONET_METHOD bool is_idle(int32 node) const { return is_idle_node(wiring, num_links(node)); }
+  EVONET_METHOD bool only_adds(int32 node) const { return is_adding_node(wiring, num_links(node)); }
   EVONET_METHOD unsigned char activation(int32 node) const {
     return only_adds(node) ? (unsigned char)ACT_IDENTITY : activation_gene[node];
   }

@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* kNames[] = {"__syncwarp",       "__shfl_sync",     "__shfl_up_sync",
                                   "__shfl_down_sync", "__shfl_xor_sync", "__ballot_sync",
-                                  "__any_sync",       "__all_sync"};
+                                  "__any_sync",       "__all_sync",      "__match_any_sync"};
 
 // The lane that a shuffle reads from, as PTX defines it; the lane itself if there is none.
 unsigned source_lane(WarpOp op, unsigned lane, int operand, int width) {
@@ -35,6 +35,16 @@ unsigned source_lane(WarpOp op, unsigned lane, int operand, int width) {
     default:
       return segment + (unsigned(operand) & unsigned(width - 1));
   }
+}
+
+// The lanes of a mask that have the value of one of them.
+unsigned equal_lanes(const uint64_t* values, unsigned mask, unsigned lane) {
+  unsigned equal = 0;
+  for (unsigned rest = mask; rest != 0; rest &= rest - 1) {
+    unsigned other = unsigned(__builtin_ctz(rest));
+    if (values[other] == values[lane]) equal |= 1u << other;
+  }
+  return equal;
 }
 
 }  // namespace
@@ -103,7 +113,9 @@ void Scheduler::complete(Warp& warp, unsigned first_thread, int found, const voi
   for (unsigned i = 0; i < 32; ++i) {
     unsigned lane = reverse ? 31 - i : i;
     if (!(meeting.mask >> lane & 1)) continue;
-    warp.results[lane] = shuffles ? result_of(warp, meeting, lane, site) : common;
+    warp.results[lane] = shuffles                  ? result_of(warp, meeting, lane, site)
+                         : meeting.op == kMatchAny ? equal_lanes(warp.values, meeting.mask, lane)
+                                                   : common;
     if (first_thread + lane != self) make_ready(first_thread + lane);
   }
 }

@@ -14,7 +14,8 @@ enum WarpOp : int {
   kShuffleXor,
   kBallot,
   kAny,
-  kAll
+  kAll,
+  kMatchAny
 };
 
 }  // namespace simt
@@ -71,6 +72,15 @@ __forceinline__ int __any_sync(unsigned mask, int predicate) {
 __forceinline__ int __all_sync(unsigned mask, int predicate) {
   return int(simt_meet(simt::kAll, mask, predicate != 0, 0, 32));
 }
+#define SIMT_MATCH(T)                                                                    \
+  __forceinline__ unsigned __match_any_sync(unsigned mask, T value) {                    \
+    return unsigned(simt_meet(simt::kMatchAny, mask, (unsigned long long)value, 0, 32)); \
+  }
+SIMT_MATCH(int)
+SIMT_MATCH(unsigned)
+SIMT_MATCH(long long)
+SIMT_MATCH(unsigned long long)
+#undef SIMT_MATCH
 
 // CUDA promises no more than that the caller is active. The least it may answer is the caller
 // alone, and a kernel that needs more than the promise should fail here rather than on a GPU.
