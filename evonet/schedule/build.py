@@ -59,7 +59,7 @@ def build_schedule(
             "cannot be compiled."
         )
     extension = None if native is False else require_native() if native else load_native()
-    wiring = _wiring(dynamics)
+    wiring = wiring_of(dynamics)
     if extension is None:
         fields, cyclic = reference.build(population, wiring, dynamics.num_states, reuse_slots)
     else:
@@ -105,7 +105,8 @@ def build_schedule(
     return schedule
 
 
-def _wiring(dynamics: Dynamics) -> int:
+def wiring_of(dynamics: Dynamics) -> int:
+    """When links act, as `kernels/schedule/wiring.h` numbers it."""
     if not dynamics.has_memory:
         return reference.LEVELS
     if dynamics.kind == "izhikevich":

@@ -71,7 +71,7 @@ struct TeamMemory {
   }
 };
 
-extern "C" __global__ void __launch_bounds__(kMostThreads)
+extern "C" __global__ void __launch_bounds__(kMostThreads, 8)
     compile_genomes(int num_genomes, int num_inputs, int num_outputs, int wiring, int num_states,
                     int header_units, int links_per_unit, int most_nodes, int most_conns,
                     long long team_words, const long long* __restrict__ node_start,
@@ -80,7 +80,7 @@ extern "C" __global__ void __launch_bounds__(kMostThreads)
                     const unsigned char* __restrict__ aggregation,
                     const long long* __restrict__ conn_start, const long long* __restrict__ source,
                     const long long* __restrict__ target, const bool* __restrict__ enabled,
-                    const int* __restrict__ rank, int* scratch, int* counts, int* status,
+                    const int* __restrict__ rank, int* scratch, int* counts, long long* status,
                     int* order, int* slot, int* link_end, int* unit_end, int* level_end,
                     int* link_source, int* link_conn, int* output_slot) {
   extern __shared__ uint4 shared[];
@@ -115,7 +115,7 @@ extern "C" __global__ void __launch_bounds__(kMostThreads)
                                            enabled + first_conn, rank + first_conn};
     if (!makes_sense || !links.group(worker, genes, node_with, makes_sense)) {
       if (worker.is_first()) {
-        atomicMin(&status[0], g);
+        atomicMin(&status[0], (long long)g);
         EVONET_UNROLL
         for (int row = 0; row < 6; ++row) counts[(long long)row * num_genomes + g] = 0;
       }
@@ -126,7 +126,7 @@ extern "C" __global__ void __launch_bounds__(kMostThreads)
                           links.link_start};
     CompiledGenome genome;
     compiler.run(worker, links, roles, genome);
-    if (!genome.acyclic && worker.is_first()) atomicMin(&status[1], g);
+    if (!genome.acyclic && worker.is_first()) atomicMin(&status[1], (long long)g);
 
     const int* const nodes = compiler.order.order;
     const int* const slots = compiler.slots.slot;

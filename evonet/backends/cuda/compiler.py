@@ -18,9 +18,10 @@ import threading
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+import numpy.typing as npt
 
 from evonet.backends.cuda.nvrtc import Compiled, Defines, compile_source, nvrtc_version
 from evonet.errors import CompileError
@@ -122,7 +123,12 @@ def kernel_sources(kernel: str, defines: Defines) -> dict[str, str]:
 
 
 def custom_functions(schedule: Schedule) -> str:
-    """Names a set that has all custom functions of a schedule; "" if there are none.
+    """Names a set that has all custom functions of a schedule; "" if there are none."""
+    return name_functions(schedule.activation, schedule.aggregation)
+
+
+def name_functions(activations: npt.NDArray[Any], aggregations: npt.NDArray[Any]) -> str:
+    """Names a set that has all custom functions among ids; "" if there are none.
 
     While a population evolves, functions come and go. So that kernels are not compiled again for
     every such set, a set that has something in common with the one before is joined to it.
@@ -130,7 +136,7 @@ def custom_functions(schedule: Schedule) -> str:
     global _last_set
     used = frozenset(
         f"{letter}{i}"
-        for letter, ids in (("a", schedule.activation), ("g", schedule.aggregation))
+        for letter, ids in (("a", activations), ("g", aggregations))
         if ids.max(initial=0) >= _TABLES[letter].num_builtin  # most schedules have none
         for i in np.unique(ids).tolist()
         if i >= _TABLES[letter].num_builtin
