@@ -16,7 +16,7 @@ from evonet.backends.arrays import (
     read_numbers,
     read_positions,
 )
-from evonet.backends.base import Episodes, Rollout
+from evonet.backends.base import Bound, CompilingBackend, Episodes, Rollout
 from evonet.backends.differentiable import Differentiable, check_outputs
 from evonet.definitions.backends import MAPPINGS, BackendName, Mapping
 from evonet.definitions.controls import find_control
@@ -28,6 +28,7 @@ from evonet.genes.genome import Genome
 from evonet.genes.population import Population
 from evonet.schedule.build import OnCycle, build_schedule
 from evonet.schedule.checks import check_schedule
+from evonet.schedule.pending import PendingSchedule
 from evonet.schedule.schedule import Schedule
 
 Losses = npt.NDArray[np.float64]
@@ -40,7 +41,6 @@ class Network:
     continue the same memory.
 
     Attributes:
-        schedule: What is run.
         backend: Name of the backend that runs it.
         genome_index: [P] int64, the position of each genome in the whole population. A part of a
             population keeps these positions, so that chance that depends on the genome is the
@@ -63,19 +63,53 @@ class Network:
         """
         found = resolve_backend(backend) if isinstance(backend, str) else backend
         check_schedule(schedule)
+        bound = found.bind(schedule, threads, mapping)
+        self._start(schedule, found, bound, threads, genome_index, population)
+
+    @classmethod
+    def compiled_there(
+        cls,
+        pending: PendingSchedule,
+        backend: Backend,
+        bound: Bound,
+        threads: int,
+        genome_index: npt.ArrayLike | None,
+        population: Population,
+    ) -> Network:
+        """Takes what a backend has compiled by itself; the schedule is built if somebody asks."""
+        network = cls.__new__(cls)
+        network._start(pending, backend, bound, threads, genome_index, population)
+        return network
+
+    def _start(
+        self,
+        schedule: Schedule | PendingSchedule,
+        backend: Backend,
+        bound: Bound,
+        threads: int,
+        genome_index: npt.ArrayLike | None,
+        population: Population | None,
+    ) -> None:
         self._lock = Lock()
-        self.schedule = schedule
-        self.backend = found.name
+        self._schedule = schedule
+        self.backend = backend.name
         self.genome_index = read_genome_index(genome_index, schedule.num_genomes)
-        self._bound = found.bind(schedule, threads, mapping)
-        self._backend, self._threads, self._population = found, threads, population
+        self._bound = bound
+        self._backend, self._threads, self._population = backend, threads, population
         self._differentiable: Differentiable | None = None
+        self._dynamics = schedule.dynamics
         self._has_memory = schedule.dynamics.has_memory
         self._evaluate = self._bound.step if self._has_memory else self._bound.forward
         self._device = self._bound if isinstance(self._bound, DeviceBound) else None
         self._dtype = schedule.dtype
         self._num_genomes = schedule.num_genomes
         self._num_inputs = schedule.num_inputs
+
+    @property
+    def schedule(self) -> Schedule:
+        """What is run; built when it is first read if the genomes were compiled on a GPU."""
+        found = self._schedule
+        return found if isinstance(found, Schedule) else found.build()
 
     @property
     def num_genomes(self) -> int:
@@ -90,12 +124,12 @@ class Network:
     @property
     def num_outputs(self) -> int:
         """O."""
-        return self.schedule.num_outputs
+        return self._schedule.num_outputs
 
     @property
     def kind(self) -> KindName:
         """What nodes remember; one of `evonet.definitions.dynamics.KINDS`."""
-        return self.schedule.dynamics.kind
+        return self._dynamics.kind
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -219,7 +253,7 @@ class Network:
                     )
                 self._differentiable = Differentiable(
                     self._population,
-                    self.schedule.dynamics,
+                    self._dynamics,
                     backend=self._backend,
                     threads=self._threads,
                     on_cycle="zero",  # as it was compiled: an error would have been raised
@@ -338,7 +372,7 @@ class Network:
         if not self._has_memory:
             raise OptionError("feed-forward networks remember nothing, so they have no state.")
         found = read_numbers("state", state, self._device, self.backend)
-        wanted = self.schedule.dynamics.num_states, self.schedule.num_nodes
+        wanted = self._dynamics.num_states, self.schedule.num_nodes
         if found.ndim != 3 or found.shape[:2] != wanted:
             raise ShapeError(
                 f"state must have shape [{wanted[0]}, {wanted[1]}, B], found {list(found.shape)}."
@@ -367,7 +401,7 @@ class Network:
         )
 
     def __repr__(self) -> str:
-        return f"Network({self.kind}, backend={self.backend!r}, {self.schedule!r})"
+        return f"Network({self.kind}, backend={self.backend!r}, {self._schedule!r})"
 
 
 def _check_out(out: object) -> None:
@@ -468,6 +502,12 @@ def compile_with(
     if dtype is not None:
         population = population.astype(dtype)
     where = resolve_backend(backend)
+    if population.distant is not None and isinstance(where, CompilingBackend):
+        check_option("on_cycle", on_cycle, ("error", "zero"))
+        pending = PendingSchedule(population, dynamics, on_cycle, threads)
+        bound = where.bind_population(population, pending, mapping)
+        if bound is not None:
+            return Network.compiled_there(pending, where, bound, threads, genome_index, population)
     schedule = build_schedule(
         population,
         dynamics,

@@ -14,6 +14,8 @@ from evonet.definitions.backends import Mapping
 
 if TYPE_CHECKING:
     from evonet.backends.learning import Genes, LearningState, UpdateRule
+    from evonet.genes.population import Population
+    from evonet.schedule.pending import PendingSchedule
     from evonet.schedule.schedule import Schedule
 
 
@@ -182,4 +184,24 @@ class Backend(Protocol):
             schedule: P networks.
             threads: Threads of the processor; 0 for all available.
             mapping: How the threads of a GPU share the work; processors have only one layout.
+        """
+
+
+class CompilingBackend(ABC):
+    """A `Backend` with a memory of its own, where populations may live and be compiled."""
+
+    @abstractmethod
+    def bind_population(
+        self, population: Population, pending: PendingSchedule, mapping: Mapping = "auto"
+    ) -> Bound | None:
+        """Compiles genomes where they are, and prepares them to run there.
+
+        Args:
+            population: P genomes whose genes are not on the host.
+            pending: Their schedule, which need not be built.
+            mapping: As for `Backend.bind`.
+
+        Returns:
+            None if the host has to compile them: the genes are elsewhere, genomes or the
+            population are too large, or a genome has a cycle that is an error.
         """

@@ -96,8 +96,9 @@ class PartCompiler {
       part.edge_end.data[at] = edge;
       if (worker_.tires_after(end - begin + 1)) return false;
     }
-    std::copy_n(compiler_.level_end(genome), genome.num_levels,
-                part.level_end.data.get() + part.levels);
+    const int32_t* const level_end = compiler_.level_end(genome);
+    int32_t* const out_end = part.level_end.data.get() + part.levels;
+    for (int32_t l = 0; l < genome.num_levels; ++l) out_end[l] = level_end[l];
     part.levels += genome.num_levels;
     part.num_levels.data[part.genomes] = genome.num_levels;
     part.num_slots.data[part.genomes] = genome.num_slots;

@@ -224,7 +224,8 @@ def test_groups_of_lanes_vote_apart(data: st.DataObject, mode: str) -> None:
     x = np.array(data.draw(st.lists(st.integers(0, 7), min_size=32, max_size=32)), np.int32)
     ballot, some, every, leader = (np.zeros(32, np.uint32), *np.zeros((3, 32), np.int32))
     options: dict[str, Any] = {"order": data.draw(st.sampled_from(ORDERS)), "seed": 3}
-    arguments = (group, x, ballot, some, every, leader)
+    equal = np.zeros(32, np.uint32)
+    arguments = (group, x, ballot, some, every, leader, equal)
     launch("warps.divergent_votes", mode, (1,), (32,), *arguments, **options)
     for g in range(4):
         members = np.flatnonzero(group == g)
@@ -232,6 +233,8 @@ def test_groups_of_lanes_vote_apart(data: st.DataObject, mode: str) -> None:
         assert (some[members] == (x[members] > 5).any()).all()
         assert (every[members] == (x[members] > 1).all()).all()
         assert (leader[members] == x[members[:1]]).all()
+        for i in members:
+            assert equal[i] == sum(1 << int(j) for j in members if x[i] == x[j])
 
 
 @every_mode

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from evonet.backends.base import Episodes
     from evonet.backends.cuda.cost import Workload
     from evonet.backends.cuda.launch import LaunchPlan
+    from evonet.backends.cuda.packed import Genomes
     from evonet.schedule.schedule import Schedule
 
 NULL: Final = np.intp(0)
@@ -25,7 +26,7 @@ NO_STATE: Final = (np.int64(0), NULL, NULL)
 def forward_arguments(
     plan: LaunchPlan,
     work: Workload,
-    schedule: Schedule,
+    genomes: Genomes | Schedule,
     arrays: Mapping[str, Any],
     x: Any,
     y: Any,
@@ -60,7 +61,7 @@ def forward_arguments(
     if not work.has_memory:
         return arguments
     nodes = () if levels else (arrays["node_start"], arrays["slot"])
-    return (*arguments, *nodes, *_memory_arguments(schedule, arrays), *state)
+    return (*arguments, *nodes, *_memory_arguments(genomes, arrays), *state)
 
 
 def loss_arguments(work: Workload, outputs: Any, targets: Any, losses: Any) -> tuple[Any, ...]:
@@ -78,7 +79,7 @@ def loss_arguments(work: Workload, outputs: Any, targets: Any, losses: Any) -> t
 def rollout_arguments(
     plan: LaunchPlan,
     episodes: Episodes,
-    schedule: Schedule,
+    source: Genomes | Schedule,
     arrays: Mapping[str, Any],
     genomes: Any,
     returns: Any,
@@ -106,20 +107,20 @@ def rollout_arguments(
         steps,
         NULL if scratch is None else scratch,
     )
-    if not schedule.dynamics.has_memory:
+    if not source.dynamics.has_memory:
         return arguments
     nodes = arrays["node_start"], arrays["slot"]
-    return (*arguments, *nodes, *_memory_arguments(schedule, arrays))
+    return (*arguments, *nodes, *_memory_arguments(source, arrays))
 
 
-def _memory_arguments(schedule: Schedule, arrays: Mapping[str, Any]) -> tuple[Any, ...]:
+def _memory_arguments(genomes: Genomes | Schedule, arrays: Mapping[str, Any]) -> tuple[Any, ...]:
     """Lists how the states of networks with memory change over time."""
-    dynamics = schedule.dynamics
+    dynamics = genomes.dynamics
     return (
         np.int32(dynamics.kind_id),
         np.int32(dynamics.num_states),
         np.int32(dynamics.steps),
-        schedule.dtype.type(dynamics.time_step),
+        genomes.dtype.type(dynamics.time_step),
         arrays["cell"] if dynamics.num_parameters else NULL,
         arrays["num_slots"],
     )

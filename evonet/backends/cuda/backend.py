@@ -11,10 +11,14 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from evonet.backends.base import DeviceBound, Rollout
+from evonet.backends.base import CompilingBackend, DeviceBound, Rollout
 from evonet.backends.cuda.device import Device, DeviceArray, device_index
 from evonet.backends.cuda.discovery import check_process, usable_devices
+from evonet.backends.cuda.genetics.genes import DeviceGenes
 from evonet.backends.cuda.layout import gather_samples
+from evonet.backends.cuda.packed import HostGenomes
+from evonet.backends.cuda.scheduling.compiled import CompiledGenes, compile_genes
+from evonet.backends.cuda.scheduling.genomes import DeviceGenomes
 from evonet.backends.cuda.shard import Shard
 from evonet.backends.cuda.state import DeviceState
 from evonet.backends.learning import Genes, Gradients
@@ -22,15 +26,18 @@ from evonet.errors import DeviceMemoryError, ShapeError
 
 if TYPE_CHECKING:
     from evonet.backends.base import Episodes
+    from evonet.backends.cuda.packed import Genomes
     from evonet.backends.learning import LearningState, UpdateRule
     from evonet.definitions.backends import Mapping
+    from evonet.genes.population import Population
+    from evonet.schedule.pending import PendingSchedule
     from evonet.schedule.schedule import Schedule
 
 LEAST_WORK: Final = 1 << 18
 """Nodes and links that are worth a GPU of their own: fewer take longer to send than to run."""
 
 
-class CudaBackend:
+class CudaBackend(CompilingBackend):
     """Runs schedules on all GPUs that work, the population split between them.
 
     Raises:
@@ -44,7 +51,26 @@ class CudaBackend:
 
     def bind(self, schedule: Schedule, threads: int, mapping: Mapping = "auto") -> CudaBound:
         """Divides the schedule among the GPUs; it is uploaded by the first call."""
-        return CudaBound(schedule, self._devices, mapping)
+        ranges = split_genomes(schedule, [device.limits.num_sms for device in self._devices])
+        return CudaBound(HostGenomes(schedule), self._devices, ranges, mapping)
+
+    def bind_population(
+        self, population: Population, pending: PendingSchedule, mapping: Mapping = "auto"
+    ) -> CudaBound | None:
+        """Compiles genomes on the GPU that holds them, and runs them on that one alone."""
+        genes = population.distant
+        if not isinstance(genes, DeviceGenes) or genes.device not in self._devices:
+            return None
+        try:
+            compiled = compile_genes(population, genes, pending.dynamics, pending.on_cycle)
+        except DeviceMemoryError:
+            return None  # the host sends genomes in chunks that fit
+        if not isinstance(compiled, CompiledGenes):
+            return None
+        # The GPU's shard is the first, and so are results that stay on a GPU.
+        devices = sorted(self._devices, key=lambda device: device is not genes.device)
+        ranges = [(0, pending.num_genomes)]
+        return CudaBound(DeviceGenomes(compiled, pending), devices, ranges, mapping)
 
 
 @functools.cache
@@ -77,15 +103,22 @@ def split_genomes(schedule: Schedule, speeds: Sequence[int]) -> list[tuple[int, 
 
 
 class CudaBound(DeviceBound):
-    """A schedule on one or several GPUs; results are on the first, or on the host."""
+    """Genomes on one or several GPUs; results are on the first, or on the host."""
 
-    def __init__(self, schedule: Schedule, devices: Sequence[Device], mapping: Mapping) -> None:
-        ranges = split_genomes(schedule, [device.limits.num_sms for device in devices])
-        self._schedule = schedule
+    def __init__(
+        self,
+        genomes: Genomes,
+        devices: Sequence[Device],
+        ranges: Sequence[tuple[int, int]],
+        mapping: Mapping,
+    ) -> None:
+        """Gives every GPU its range [begin, end) of genomes, as long as there are ranges."""
+        self._genomes = genomes
+        self._num_genomes = ranges[-1][1]
         self._devices = {device.index: device for device in devices}
         self._first = devices[0]
         self._shards = [
-            Shard(device, schedule, begin, end, mapping)
+            Shard(device, genomes, begin, end, mapping)
             for device, (begin, end) in zip(devices, ranges, strict=False)
         ]
         self._states: list[DeviceState] = []  # of each shard, after the first step
@@ -110,7 +143,7 @@ class CudaBound(DeviceBound):
 
     def forward(self, x: Any) -> npt.NDArray[Any]:
         """Evaluates from a first state and brings the outputs to the host."""
-        y = np.empty(self._shape(x), self._schedule.dtype)
+        y = np.empty(self._shape(x), self._genomes.dtype)
         self._evaluate(x, y)
         return y
 
@@ -127,7 +160,7 @@ class CudaBound(DeviceBound):
 
     def step(self, x: Any) -> npt.NDArray[Any]:
         """Continues from where the last step ended; states stay on the GPUs."""
-        y = np.empty(self._shape(x), self._schedule.dtype)
+        y = np.empty(self._shape(x), self._genomes.dtype)
         self._step(x, y)
         return y
 
@@ -154,11 +187,11 @@ class CudaBound(DeviceBound):
     def write_state(self, state: Any) -> None:
         """Continues from a state [C, N, B], of the schedule's type if it is on the host."""
         self.reset()
-        start, states = self._schedule.node_start, []
+        before, states = self._genomes.nodes_before, []
         for shard in self._shards:
-            part = state[:, start[shard.begin] : start[shard.end]]
+            part = state[:, before(shard.begin) : before(shard.end)]
             copied = shard.make_room(functools.partial(self._copy_to, shard.device, part))
-            states.append(DeviceState(shard.device, part.shape, self._schedule.dtype, copied))
+            states.append(DeviceState(shard.device, part.shape, self._genomes.dtype, copied))
         self._states = states
 
     def _copy_to(self, device: Device, state: Any) -> DeviceArray:
@@ -166,11 +199,11 @@ class CudaBound(DeviceBound):
         if isinstance(state, np.ndarray):
             return device.upload(np.ascontiguousarray(state))
         source = self._devices[device_index(state)]
-        return device.bring(gather_samples(source, state, self._schedule.dtype, "state", copy=True))
+        return device.bring(gather_samples(source, state, self._genomes.dtype, "state", copy=True))
 
     def loss(self, x: Any, targets: Any, loss: int) -> npt.NDArray[Any]:
         """Evaluates and adds up losses on the GPUs; only [P, 2] numbers come back."""
-        losses = np.zeros((self._schedule.num_genomes, 2), self._schedule.dtype)
+        losses = np.zeros((self._num_genomes, 2), self._genomes.dtype)
         if 0 not in self._shape(x):
             check_process(self._process)
             goals, samples = self._contiguous(targets), self._contiguous(x)
@@ -193,7 +226,7 @@ class CudaBound(DeviceBound):
         backward: bool = True,
     ) -> Gradients:
         """A warp takes each genome forwards and back; x and targets are on the host."""
-        s = self._schedule
+        s = self._genomes.schedule
         check_process(self._process)
         chosen = Genes(s.weight, s.bias, s.response) if genes is None else genes
         found = Gradients(
@@ -221,7 +254,7 @@ class CudaBound(DeviceBound):
     ) -> npt.NDArray[Any]:
         """Takes all steps on the GPUs; samples, genes and what optimisers keep stay there."""
         check_process(self._process)
-        losses = np.full((len(order), self._schedule.num_genomes), np.nan, self._schedule.dtype)
+        losses = np.full((len(order), self._num_genomes), np.nan, self._genomes.dtype)
         self._each(
             lambda shard: shard.run_reverse(
                 x.shape[-2],
@@ -234,13 +267,13 @@ class CudaBound(DeviceBound):
         """Plays whole episodes on the GPUs, a thread for each; only [K, E] numbers come back."""
         check_process(self._process)
         shape = len(genomes), episodes.count
-        rollout = Rollout(np.empty(shape, self._schedule.dtype), np.empty(shape, np.int32))
+        rollout = Rollout(np.empty(shape, self._genomes.dtype), np.empty(shape, np.int32))
         self._each(lambda shard: shard.rollout(episodes, genomes, rollout))
         return rollout
 
     def _step(self, x: Any, y: Any) -> None:
         states = self._states or [
-            DeviceState(shard.device, self._state_shape(shard, x.shape[-2]), self._schedule.dtype)
+            DeviceState(shard.device, self._state_shape(shard, x.shape[-2]), self._genomes.dtype)
             for shard in self._shards
         ]
         for shard, state in zip(self._shards, states, strict=True):
@@ -251,9 +284,9 @@ class CudaBound(DeviceBound):
         self._states = states
 
     def _state_shape(self, shard: Shard, num_samples: int) -> tuple[int, int, int]:
-        start = self._schedule.node_start
-        num_nodes = int(start[shard.end] - start[shard.begin])
-        return self._schedule.dynamics.num_states, num_nodes, num_samples
+        before = self._genomes.nodes_before
+        num_nodes = before(shard.end) - before(shard.begin)
+        return self._genomes.dynamics.num_states, num_nodes, num_samples
 
     def _evaluate(self, x: Any, y: Any, states: Sequence[DeviceState] = ()) -> None:
         """Writes all outputs to y [P, B, O], on the host or on the first GPU."""
@@ -265,7 +298,7 @@ class CudaBound(DeviceBound):
     def _outputs_on_device(self, x: Any) -> DeviceArray:
         """Makes room for [P, B, O] on the first GPU, by freeing what can be uploaded again."""
         check_process(self._process)
-        shape, dtype = self._shape(x), self._schedule.dtype
+        shape, dtype = self._shape(x), self._genomes.dtype
         try:
             return self._shards[0].make_room(lambda: self._first.empty(shape, dtype))
         except DeviceMemoryError as error:
@@ -275,13 +308,13 @@ class CudaBound(DeviceBound):
             ) from error
 
     def _shape(self, x: Any) -> tuple[int, int, int]:
-        return (self._schedule.num_genomes, x.shape[-2], self._schedule.num_outputs)
+        return (self._num_genomes, x.shape[-2], self._genomes.num_outputs)
 
     def _contiguous(self, array: Any) -> Any:
         """Host arrays come in the right form; those of a GPU are converted there."""
         if isinstance(array, np.ndarray):
             return array
-        return gather_samples(self._devices[device_index(array)], array, self._schedule.dtype)
+        return gather_samples(self._devices[device_index(array)], array, self._genomes.dtype)
 
     def _each(self, work: Callable[[Shard], None]) -> None:
         """Runs every shard; a single one in this thread, several in their own."""

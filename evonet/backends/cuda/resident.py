@@ -27,7 +27,7 @@ class Resident:
     def __init__(self, device: Device, arrays: Mapping[str, DeviceArray]) -> None:
         """Takes arrays whose contents, if they have any, are already queued on this stream."""
         self.arrays = arrays
-        self._device = device
+        self.device = device
         self._written = device.record()
         self._home = self._written  # holds the stream, so that no other one gets its number
         self._uses: dict[StreamKey, Moment] = {}  # the last one of every other stream
@@ -38,17 +38,17 @@ class Resident:
 
     def wait(self) -> None:
         """Lets the current stream wait for the one that wrote."""
-        self._device.wait_for(self._written)
+        self.device.wait_for(self._written)
 
     def was_read(self) -> None:
         """Notes that the current stream reads the arrays."""
-        if self._device.stream() != self._home.stream:
-            moment = self._device.record()
+        if self.device.stream() != self._home.stream:
+            moment = self.device.record()
             self._uses[moment.stream] = moment
 
     def was_written(self) -> None:
         """Notes that the current stream writes the arrays; a later `wait` waits for that."""
-        self._written = self._device.record()
+        self._written = self.device.record()
         if self._written.stream != self._home.stream:
             self._uses[self._written.stream] = self._written
 
@@ -57,4 +57,4 @@ class Resident:
             return
         with contextlib.suppress(DeviceError):
             for moment in self.__dict__.get("_uses", {}).values():
-                self._device.wait_on_host(moment)
+                self.device.wait_on_host(moment)

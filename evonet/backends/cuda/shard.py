@@ -21,16 +21,9 @@ from evonet.backends.cuda.arguments import (
     loss_arguments,
     rollout_arguments,
 )
-from evonet.backends.cuda.census import Census, take_census
-from evonet.backends.cuda.cost import RolloutWorkload, Workload
 from evonet.backends.cuda.grid.program import GridProgram
 from evonet.backends.cuda.launch import LaunchPlan
-from evonet.backends.cuda.layout import (
-    check_limits,
-    pack_schedule,
-    packed_arrays,
-    packed_nbytes,
-)
+from evonet.backends.cuda.packed import HostGenomes
 from evonet.backends.cuda.plan import (
     most_genomes,
     plan_forward,
@@ -38,22 +31,22 @@ from evonet.backends.cuda.plan import (
     plan_rollout,
 )
 from evonet.backends.cuda.prepared import PreparedCall
-from evonet.backends.cuda.resident import Resident
 from evonet.backends.cuda.reverse import Reverse
 from evonet.backends.cuda.samples import Samples
 from evonet.errors import DeviceMemoryError
 
 if TYPE_CHECKING:
     from evonet.backends.base import Episodes
+    from evonet.backends.cuda.cost import Workload
     from evonet.backends.cuda.device import Device, DeviceArray
+    from evonet.backends.cuda.packed import Genomes, PackedArrays
     from evonet.backends.cuda.state import DeviceState
     from evonet.definitions.backends import Mapping
-    from evonet.schedule.schedule import Schedule
 
 Made = TypeVar("Made")
 
 MOST_CALLS: Final = 16
-"""Shapes of samples whose launches are remembered, and ranges of genomes that are counted once."""
+"""Shapes of samples whose launches are remembered."""
 
 
 class Chunks:
@@ -112,32 +105,42 @@ def _try(work: Callable[[int, int], None], begin: int, end: int) -> str | None:
 
 
 class Shard:
-    """The genomes [begin, end) of a schedule, on one GPU."""
+    """The genomes [begin, end) of a population, on one GPU."""
 
     def __init__(
-        self, device: Device, schedule: Schedule, begin: int, end: int, mapping: Mapping
+        self, device: Device, genomes: Genomes, begin: int, end: int, mapping: Mapping
     ) -> None:
         self.device = device
         self.begin = begin
         self.end = end
-        self._schedule = schedule
+        self._genomes = genomes
         self._mapping = mapping
-        self._uploaded: Resident | None = None  # all genomes, if they fit
+        self._uploaded: PackedArrays | None = None  # all genomes, if they fit
         self._grid: GridProgram | None = None  # of all genomes, for the last number of samples
         self._forward_chunks, self._rollout_chunks = Chunks(), Chunks()
         self._reverse_chunks = Chunks()
         self._workloads: dict[tuple[int, int], Workload] = {}
-        self._censuses: dict[tuple[int, int], Census] = {}
         self._losses: dict[tuple[int, int], Callable[[tuple[Any, ...]], None]] = {}
         self._calls: dict[tuple[int, int, tuple[int, ...]], PreparedCall] = {}
-        self._ahead: tuple[int, int, Resident] | None = None  # the chunk after this one
+        self._ahead: tuple[int, int, PackedArrays] | None = None  # the chunk after this one
         self._lock = threading.Lock()  # one call at a time
 
     def free(self) -> None:
-        """Frees what is uploaded; the next call uploads it again."""
+        """Frees what is uploaded; the next call uploads it again.
+
+        Genomes that were compiled on the GPU are compiled on the host then, which can send them in
+        chunks.
+        """
         self._uploaded = self._grid = self._ahead = None
         self._calls.clear()
+        self._take_to_host()
         self.device.release_memory()
+
+    def _take_to_host(self) -> None:
+        """Continues with a schedule of the host."""
+        if not isinstance(self._genomes, HostGenomes):
+            self._genomes = HostGenomes(self._genomes.schedule)
+            self._workloads.clear()
 
     def make_room(self, allocate: Callable[[], Made]) -> Made:
         """Allocates, after freeing what is uploaded if there is too little memory."""
@@ -191,7 +194,7 @@ class Shard:
 
     def loss(self, x: Any, targets: Any, loss: int, losses: npt.NDArray[Any]) -> None:
         """Evaluates and adds up losses, to this shard's rows of `losses` [P, 2] on the host."""
-        device, dtype = self.device, self._schedule.dtype
+        device, dtype = self.device, self._genomes.dtype
         samples, goals = Samples(device, x), Samples(device, targets)
 
         def run(begin: int, end: int) -> None:
@@ -210,7 +213,7 @@ class Shard:
         """Plays episodes in one launch, for those of `genomes` [K] that are in this shard."""
         mine = np.flatnonzero((self.begin <= genomes) & (genomes < self.end))
         mine = mine[np.argsort(genomes[mine], kind="stable")]  # those of a chunk side by side
-        row_nbytes = episodes.count * (self._schedule.dtype.itemsize + np.dtype(np.int32).itemsize)
+        row_nbytes = episodes.count * (self._genomes.dtype.itemsize + np.dtype(np.int32).itemsize)
         with self._lock:
             known = self._rollout_chunks.known(episodes.count)
             self._rollout_chunks.run(
@@ -234,7 +237,7 @@ class Shard:
                 self.end,
                 self._reverse_chunks.known(num_samples) or max(1, self.end - self.begin),
                 num_samples,
-                lambda begin, end: work(Reverse(self.device, self._schedule, begin, end)),
+                lambda begin, end: work(Reverse(self.device, self._genomes.schedule, begin, end)),
                 self.free,
                 lambda genome: (
                     f"Genome {genome} alone does not fit with {num_samples} samples: "
@@ -243,7 +246,7 @@ class Shard:
             )
 
     def _run_forward(self, num_samples: int, work: Callable[[int, int], None]) -> None:
-        row_nbytes = num_samples * self._schedule.num_outputs * self._schedule.dtype.itemsize
+        row_nbytes = num_samples * self._genomes.num_outputs * self._genomes.dtype.itemsize
         with self._lock:
             self._forward_chunks.run(
                 self.begin,
@@ -265,9 +268,7 @@ class Shard:
             free = self.device.free_memory()
             while size > 1:
                 end = min(self.begin + size, self.end)
-                units = self._census(self.begin, end).num_units
-                packed = packed_nbytes(self._schedule, self.begin, end, units)
-                if free >= size * row_nbytes + packed:
+                if free >= size * row_nbytes + self._genomes.nbytes(self.begin, end):
                     break
                 size = (size + 1) // 2
         return size
@@ -281,7 +282,6 @@ class Shard:
         state: DeviceState | None = None,
     ) -> Workload:
         """Launches the forward pass of a chunk."""
-        s = self._schedule
         genes, x = self._upload(begin, end), samples.of(begin, end)
         call = self._calls.get((begin, end, x.shape))  # those of genes that were freed are gone
         if call is not None and state is None:
@@ -290,7 +290,11 @@ class Shard:
             return call.work
         work = self._measure(begin, end, x.shape[-2], x.ndim == 2)
         plan = plan_forward(work, self.device.limits, self._mapping)
-        first_node = int(s.node_start[begin] - s.node_start[self.begin])
+        if plan.mapping == "wide" and not isinstance(self._genomes, HostGenomes):
+            self._take_to_host()  # whose tables it needs
+            self._uploaded = None
+            return self._evaluate(begin, end, samples, outputs, state)
+        first_node = self._genomes.first_node(self.begin, begin)
         start = NO_STATE if state is None else state.arguments(first_node)
         if plan.mapping == "wide":
             program = self._grid_program(begin, end, plan, work)
@@ -301,7 +305,9 @@ class Shard:
             scratch = self._scratch(plan)
             if state is not None:
                 state.wait()
-            arguments = forward_arguments(plan, work, s, genes.arrays, x, outputs, scratch, start)
+            arguments = forward_arguments(
+                plan, work, self._genomes, genes.arrays, x, outputs, scratch, start
+            )
             self._launch(plan, arguments)
             if scratch is None and state is None and genes is self._uploaded:
                 self._remember_call(PreparedCall.of(self.device, plan, work, arguments, x))
@@ -320,7 +326,7 @@ class Shard:
             launch = self._losses[key] = self.device.prepare(plan_loss(work, loss))
         return launch
 
-    def _note_reads(self, genes: Resident, samples: Samples) -> None:
+    def _note_reads(self, genes: PackedArrays, samples: Samples) -> None:
         genes.was_read()
         samples.were_read()
 
@@ -338,31 +344,29 @@ class Shard:
         rollout: Rollout,
     ) -> None:
         """Plays for some rows of a rollout, whose genomes ascend."""
-        device, s = self.device, self._schedule
+        device, source = self.device, self._genomes
         begin, end = int(genomes[rows[0]]), int(genomes[rows[-1]]) + 1
-        if self._uploaded is not None:
+        if self._uploaded is not None or source.is_resident:
             begin, end = self.begin, self.end
         genes = self._upload(begin, end)
         # The largest genomes first: a warp goes at the pace of its largest.
-        nodes, chosen = s.node_start, genomes[rows]
-        links = s.edge_start[nodes[chosen + 1]] - s.edge_start[nodes[chosen]]
-        rows = rows[np.argsort(-links, kind="stable")]
+        rows = rows[np.argsort(-source.num_links(genomes[rows]), kind="stable")]
         chosen = genomes[rows]
-        plan = plan_rollout(RolloutWorkload.of(s, episodes, chosen), device.limits)
+        plan = plan_rollout(source.measure_rollout(episodes, chosen), device.limits)
         players = device.upload((chosen - begin).astype(np.int32))
         shape = len(rows), episodes.count
-        found = Rollout(device.empty(shape, s.dtype), device.empty(shape, np.int32))
+        found = Rollout(device.empty(shape, source.dtype), device.empty(shape, np.int32))
         scratch = self._scratch(plan)
         self._launch(
-            plan, rollout_arguments(plan, episodes, s, genes.arrays, players, *found, scratch)
+            plan, rollout_arguments(plan, episodes, source, genes.arrays, players, *found, scratch)
         )
         genes.was_read()
-        for source, target in zip(found, rollout, strict=True):
+        for there, target in zip(found, rollout, strict=True):
             here = np.empty(shape, target.dtype)
-            device.download(source, here)
+            device.download(there, here)
             target[rows] = here
 
-    def _upload(self, begin: int, end: int) -> Resident:
+    def _upload(self, begin: int, end: int) -> PackedArrays:
         """The genomes [begin, end) on the GPU, for the current stream to read."""
         is_whole = (begin, end) == (self.begin, self.end)
         if is_whole and self._uploaded is not None:
@@ -372,30 +376,10 @@ class Shard:
         if ahead is not None and ahead[:2] == (begin, end):
             ahead[2].wait()
             return ahead[2]
-        uploaded = self._send(begin, end)
+        uploaded = self._genomes.send(self.device, begin, end)
         if is_whole:
             self._uploaded = uploaded
         return uploaded
-
-    def _send(self, begin: int, end: int) -> Resident:
-        s, census = self._schedule, self._census(begin, end)
-        check_limits(s, begin, end, census)
-        if census.packer is None:
-            packed = pack_schedule(s, begin, end)
-            arrays = {name: self.device.upload(array) for name, array in packed.items()}
-        else:
-            shapes = packed_arrays(s, begin, end, census.num_units)
-            arrays = self.device.upload_packed(census.packer, end - begin, shapes)
-        return Resident(self.device, arrays)
-
-    def _census(self, begin: int, end: int) -> Census:
-        """The counts of some genomes; only those of the last ranges are kept."""
-        found = self._censuses.get((begin, end))
-        if found is None:
-            if len(self._censuses) >= MOST_CALLS:
-                self._censuses.clear()
-            found = self._censuses[begin, end] = take_census(self._schedule, begin, end)
-        return found
 
     def _prepare_after(self, begin: int, end: int) -> None:
         """Packs and sends the next chunk on a second stream, while the GPU computes this one.
@@ -403,9 +387,9 @@ class Shard:
         Where memory is too short for both, the next chunk is sent when it is needed.
         """
         last = min(2 * end - begin, self.end)
-        if end < last:
+        if end < last and not self._genomes.is_resident:
             with contextlib.suppress(DeviceMemoryError), self.device.aside():
-                self._ahead = end, last, self._send(end, last)
+                self._ahead = end, last, self._genomes.send(self.device, end, last)
 
     def _grid_program(self, begin: int, end: int, plan: LaunchPlan, work: Workload) -> GridProgram:
         """The program of a plan; that of all genomes is kept for the next call."""
@@ -413,7 +397,7 @@ class Shard:
         if is_whole and self._grid is not None and self._grid.fits(begin, end, plan):
             return self._grid
         self._grid = None
-        program = GridProgram(self.device, self._schedule, begin, end, plan, work)
+        program = GridProgram(self.device, self._genomes.schedule, begin, end, plan, work)
         if is_whole:
             self._grid = program
         return program
@@ -421,15 +405,14 @@ class Shard:
     def _measure(self, begin: int, end: int, num_samples: int, shared_x: bool) -> Workload:
         """The workload of some genomes; only what depends on genomes is worth keeping."""
         if (begin, end) not in self._workloads:
-            census = self._census(begin, end)
-            work = Workload.of(self._schedule, begin, end, num_samples, shared_x, census)
-            self._workloads[begin, end] = work
+            self._workloads[begin, end] = self._genomes.measure(begin, end, num_samples, shared_x)
         known = self._workloads[begin, end]
         return dataclasses.replace(known, num_samples=num_samples, shared_x=shared_x)
 
     def _scratch(self, plan: LaunchPlan) -> DeviceArray | None:
-        count = plan.scratch_nbytes // self._schedule.dtype.itemsize
-        return self.device.empty((count,), self._schedule.dtype) if count else None
+        dtype = self._genomes.dtype
+        count = plan.scratch_nbytes // dtype.itemsize
+        return self.device.empty((count,), dtype) if count else None
 
     def _launch(self, plan: LaunchPlan, arguments: tuple[Any, ...]) -> None:
         self.device.launch(

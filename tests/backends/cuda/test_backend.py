@@ -27,9 +27,9 @@ from evonet import (
     ShapeError,
 )
 from evonet.backends.cuda import backend as cuda_backend
-from evonet.backends.cuda import shard
 from evonet.backends.cuda.device import Device
 from evonet.backends.cuda.layout import packed_nbytes
+from evonet.backends.cuda.packed import HostGenomes
 from evonet.functions.registry import LOSSES
 from evonet.installation import resource_folder
 from evonet.schedule import build_schedule
@@ -281,13 +281,13 @@ def test_no_more_is_packed_than_should_fit(
     imaginary_gpus: Lend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     imaginary_gpus(memory=60_000)
-    network, packed, honest = on("cuda"), [], shard.Shard._send
+    network, packed, honest = on("cuda"), [], HostGenomes.send
 
-    def watch(self: shard.Shard, begin: int, end: int) -> Any:
+    def watch(self: HostGenomes, device: Device, begin: int, end: int) -> Any:
         packed.append(end - begin)
-        return honest(self, begin, end)
+        return honest(self, device, begin, end)
 
-    monkeypatch.setattr(shard.Shard, "_send", watch)
+    monkeypatch.setattr(HostGenomes, "send", watch)
     network(samples(500, 3))
     assert max(packed) <= 60_000 // (500 * 2 * 4)
 

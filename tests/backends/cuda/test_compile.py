@@ -27,6 +27,8 @@ from evonet.backends.cuda.plan import (
     WIDE_REGISTERS,
     option_sets,
 )
+from evonet.backends.cuda.scheduling.plan import REGISTERS as COMPILE_REGISTERS
+from evonet.backends.cuda.scheduling.plan import option_sets as scheduling_sets
 from evonet.functions.expressions.cuda_source import write_header
 from evonet.functions.expressions.expression import make_expression
 from evonet.functions.registry import ACTIVATIONS, AGGREGATIONS
@@ -89,16 +91,18 @@ def name_of(options: tuple[str, dict[str, Any]]) -> str:
 EVERYWHERE = ("cartpole", "double_pole_no_velocities")
 
 
-def archs_for(defines: dict[str, Any]) -> tuple[str, ...]:
+def archs_for(kernel: str, defines: dict[str, Any]) -> tuple[str, ...]:
     if os.environ.get("EVONET_EVERY_ARCH", "") not in ("", "0"):
         return ARCHS
+    if kernel == "pack_genomes":  # which does little more than copy
+        return ARCHS[0], ARCHS[-1]
     return ARCHS if defines.get("CONTROL", "cartpole") in EVERYWHERE else (ARCHS[0], ARCHS[-1])
 
 
 JOBS = [
     (kernel, tuple(defines.items()), arch)
-    for kernel, defines in option_sets()
-    for arch in archs_for(defines)
+    for kernel, defines in (*option_sets(), *scheduling_sets())
+    for arch in archs_for(kernel, dict(defines))
 ]
 
 
@@ -139,6 +143,8 @@ def most_registers(kernel: str, defines: dict[str, Any], arch: str) -> int:
         return 128 if defines["GLOBAL_VALUES"] else 64
     if kernel == "loss":
         return 64
+    if kernel in ("compile_genomes", "pack_genomes", "used_functions"):
+        return COMPILE_REGISTERS
     if kernel.startswith("grid_"):
         return 64  # 1024 threads of a multiprocessor are enough to copy
     if kernel == "forward_wide":

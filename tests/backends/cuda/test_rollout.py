@@ -17,9 +17,10 @@ from evonet import DeviceMemoryError, Population
 from evonet.backends.base import Episodes, Rollout
 from evonet.backends.cpu import CpuBackend
 from evonet.backends.cuda import backend as cuda_backend
-from evonet.backends.cuda import shard
 from evonet.backends.cuda.cost import RolloutWorkload
+from evonet.backends.cuda.device import Device
 from evonet.backends.cuda.limits import DeviceLimits
+from evonet.backends.cuda.packed import HostGenomes
 from evonet.backends.cuda.plan import (
     MOST_THREADS,
     most_genomes,
@@ -301,13 +302,13 @@ def test_no_more_is_packed_than_should_fit(
     imaginary_gpus: Lend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     imaginary_gpus(memory=20_000)
-    gpu, packed, honest = players("cuda"), [], shard.Shard._send
+    gpu, packed, honest = players("cuda"), [], HostGenomes.send
 
-    def watch(self: shard.Shard, begin: int, end: int) -> Any:
+    def watch(self: HostGenomes, device: Device, begin: int, end: int) -> Any:
         packed.append(end - begin)
-        return honest(self, begin, end)
+        return honest(self, device, begin, end)
 
-    monkeypatch.setattr(shard.Shard, "_send", watch)
+    monkeypatch.setattr(HostGenomes, "send", watch)
     found = play(gpu, episodes=300, genomes=None)
     assert_same(found, play(players("cpu"), episodes=300, genomes=None))
     assert max(packed) <= 20_000 // (300 * (4 + 4))

@@ -21,13 +21,14 @@ extern "C" __global__ void warp_sum(const float* x, float* out) {
 
 // Four groups of lanes, chosen by the data, hold their own votes at the same time.
 extern "C" __global__ void divergent_votes(const int* group, const int* x, unsigned* ballot,
-                                           int* any, int* all, int* leader) {
+                                           int* any, int* all, int* leader, unsigned* equal) {
   int t = threadIdx.x;
   unsigned mask = 0;
   for (int g = 0; g < 4; ++g) {
     unsigned members = __ballot_sync(FULL, group[t] == g);
     if (group[t] == g) mask = members;
   }
+  equal[t] = __match_any_sync(mask, x[t]);
   switch (group[t]) {
     case 0:
       ballot[t] = __ballot_sync(mask, x[t] & 1);

@@ -27,9 +27,11 @@ from evonet.schedule.build import wiring_of
 if TYPE_CHECKING:
     from evonet.backends.cuda.device import Device, DeviceArray
     from evonet.backends.cuda.genetics.genes import DeviceGenes
+    from evonet.backends.cuda.nvrtc import Defines
     from evonet.backends.cuda.scheduling.plan import CompilePlan
     from evonet.definitions.dynamics import Dynamics
     from evonet.genes.population import Population
+    from evonet.schedule.build import OnCycle
 
 COUNTED: Final = ("units", "nodes", "levels", "links", "slots", "width")
 """The rows of counts; the first three say where genomes begin."""
@@ -60,13 +62,13 @@ class CompiledGenes:
 
 
 def compile_genes(
-    population: Population, genes: DeviceGenes, dynamics: Dynamics
-) -> CompiledGenes | Counts | None:
+    population: Population, genes: DeviceGenes, dynamics: Dynamics, on_cycle: OnCycle
+) -> CompiledGenes | None:
     """Compiles all genomes of a population whose genes are on a GPU.
 
     Returns:
-        None if the genomes are too large to be compiled there, and counts without anything else if
-        some genome has a cycle or makes no sense.
+        None if the host has to do it: genomes are too large for the kernels, or one makes no sense,
+        or has a cycle that is an error, which the host then describes.
 
     Raises:
         DeviceMemoryError: The GPU's memory is too short.
@@ -78,11 +80,10 @@ def compile_genes(
     job = _Job(population, genes, dynamics)
     job.compile()
     counts = job.count()
-    if counts.units > MOST_UNITS:
+    genes.was_read()
+    refused = counts.first_cyclic if on_cycle == "error" else genes.num_genomes
+    if counts.units > MOST_UNITS or min(counts.first_bad, refused) < genes.num_genomes:
         return None
-    if min(counts.first_bad, counts.first_cyclic) < genes.num_genomes:
-        genes.was_read()
-        return counts
     arrays = job.pack(counts)
     genes.was_read()
     links = job.row("links")
@@ -99,14 +100,14 @@ class _Job:
         self._num_inputs, self._num_outputs = population.num_inputs, population.num_outputs
         self._wiring = np.int32(wiring_of(dynamics))
         count, dtype = genes.num_genomes, genes.dtype
-        defines = {"REAL": real_name(dtype), "MEMORY": int(dynamics.has_memory)}
+        defines: Defines = {"REAL": real_name(dtype), "MEMORY": int(dynamics.has_memory)}
         self._plan: CompilePlan = plan_compile(
             genes, population.num_inputs, self._device.limits, defines
         )
         empty = functools.partial(self._device.empty, dtype=np.int32)
         self._counts = empty((len(COUNTED) * count,))
         self._outputs = empty((count, population.num_outputs))
-        # By node: order, slot, link_end, unit_end, level_end. By connection: link_source, link_conn.
+        # By node: order, slot, link_end, unit_end, level_end; by connection: source and position.
         self._nodes = [empty((max(1, genes.num_nodes),)) for _ in range(5)]
         self._links = [empty((max(1, genes.num_connections),)) for _ in range(2)]
         self._sums: DeviceArray = None
@@ -126,18 +127,17 @@ class _Job:
         scratch: Any = NULL
         if plan.scratch_nbytes:
             scratch = self._device.empty((plan.scratch_nbytes // WORD,), np.int32)
-        sizes = (
+        sizes: tuple[int, ...] = (
             *(count, self._num_inputs, self._num_outputs),
-            *(self._wiring, self._dynamics.num_states),
+            *(int(self._wiring), self._dynamics.num_states),
             *(header_units(dtype), links_per_unit(dtype)),
             *(genes.most_nodes, genes.most_connections),
         )
-        names = ("node_start", "node_key", "activation", "aggregation")
-        names += ("conn_start", "source", "target", "enabled", "rank")
+        names = "node_start node_key activation aggregation conn_start source target enabled rank"
         arguments = (
             *map(np.int32, sizes),
             np.int64(self._plan.team_words),
-            *(genes.arrays[name] for name in names),
+            *(genes.arrays[name] for name in names.split()),
             scratch,
             self._counts,
             self._found[-2:],
