@@ -1,10 +1,10 @@
 #include "native/sharing.h"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
 #include "native/exact_sum.h"
+#include "numerics/exact.h"
 
 namespace evonet {
 namespace {
@@ -32,7 +32,7 @@ Fitness measure(const double* scores, const int64_t* members, const int64_t* mem
     }
     const auto size = static_cast<double>(member_start[s + 1] - member_start[s]);
     double mean = sum.rounded() / size;
-    if (std::isinf(mean)) {  // of numbers near 1e308; their mean lies between them
+    if (exact::is_infinite(mean)) {  // of numbers near 1e308; their mean lies between them
       ExactSum scaled;
       for (int64_t i = member_start[s]; i < member_start[s + 1]; ++i) {
         scaled.add(scores[members[i]] * kScale);
@@ -73,13 +73,13 @@ void go_half_way(std::vector<double>& shares, const int64_t* member_start,
   for (size_t s = 0; s < shares.size(); ++s) {
     const auto size = static_cast<double>(member_start[s + 1] - member_start[s]);
     const double step = (shares[s] - size) * 0.5;
-    const double whole = std::nearbyint(step);
+    const double whole = exact::nearest(step);
     shares[s] = size + (whole != 0 ? whole : static_cast<double>((step > 0) - (step < 0)));
     total += shares[s];
   }
   const double norm = static_cast<double>(rules.pop_size) / total;
   for (double& share : shares) {
-    share = std::max(std::nearbyint(share * norm), static_cast<double>(rules.least));
+    share = std::max(exact::nearest(share * norm), static_cast<double>(rules.least));
   }
 }
 
@@ -111,7 +111,7 @@ SpeciesShares share_out(const double* scores, const int64_t* members, const int6
                         int64_t count, const SharingRules& rules) {
   std::vector<double> shares = ideal_shares(measure(scores, members, member_start, count), rules);
   if (rules.proportional) {
-    for (double& share : shares) share = std::nearbyint(share);
+    for (double& share : shares) share = exact::nearest(share);
   } else {
     go_half_way(shares, member_start, rules);
   }
@@ -120,7 +120,8 @@ SpeciesShares share_out(const double* scores, const int64_t* members, const int6
   SpeciesShares found{amounts, amounts, amounts};
   for (int64_t s = 0; s < count; ++s) {
     const int64_t size = member_start[s + 1] - member_start[s];
-    const auto best = static_cast<int64_t>(std::ceil(rules.survival * static_cast<double>(size)));
+    const auto best =
+        static_cast<int64_t>(exact::ceiling(rules.survival * static_cast<double>(size)));
     found.num_elites[s] = std::min({amounts[s], rules.elitism, size});
     found.num_parents[s] = std::min(size, std::max<int64_t>(best, 2));
     found.num_children[s] = amounts[s] - found.num_elites[s];

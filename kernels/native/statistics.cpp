@@ -1,9 +1,10 @@
 #include "native/statistics.h"
 
 #include <algorithm>
-#include <cmath>
+#include <cstdlib>
 
 #include "native/exact_sum.h"
+#include "numerics/exact.h"
 
 namespace evonet {
 namespace {
@@ -13,10 +14,10 @@ namespace {
 template <class Visit>
 void each_scaled(const double* values, int64_t count, int scale, const Visit& visit) {
   if (std::abs(scale) <= 1000) {
-    const double unit = std::ldexp(1.0, -scale);
+    const double unit = exact::scaled(1.0, -scale);
     for (int64_t i = 0; i < count; ++i) visit(values[i] * unit);
   } else {
-    for (int64_t i = 0; i < count; ++i) visit(std::ldexp(values[i], -scale));
+    for (int64_t i = 0; i < count; ++i) visit(exact::scaled(values[i], -scale));
   }
 }
 
@@ -24,9 +25,8 @@ void each_scaled(const double* values, int64_t count, int scale, const Visit& vi
 
 Spread measure_spread(const double* values, int64_t count) {
   double most = 0;
-  for (int64_t i = 0; i < count; ++i) most = std::max(most, std::abs(values[i]));
-  int scale = 0;
-  std::frexp(most, &scale);
+  for (int64_t i = 0; i < count; ++i) most = std::max(most, exact::magnitude(values[i]));
+  const int scale = exact::power_above(most);
   const auto size = static_cast<double>(count);
   ExactSum sum, squares;
   each_scaled(values, count, scale, [&](double value) { sum.add(value); });
@@ -35,7 +35,7 @@ Spread measure_spread(const double* values, int64_t count) {
     const double off = value - mean;
     squares.add(off * off);
   });
-  return {mean, std::sqrt(squares.rounded() / size), scale};
+  return {mean, exact::root(squares.rounded() / size), scale};
 }
 
 }  // namespace evonet

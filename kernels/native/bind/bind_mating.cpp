@@ -1,6 +1,5 @@
 // bind_mating.cpp: how many children species have, who has them with whom, and exact sums, for
 // Python.
-#include <cmath>
 #include <string>
 
 #include "native/bind/bindings.h"
@@ -8,6 +7,7 @@
 #include "native/mating.h"
 #include "native/sharing.h"
 #include "native/statistics.h"
+#include "numerics/exact.h"
 
 using namespace nb::literals;
 
@@ -76,7 +76,7 @@ nb::tuple share(In<double> scores, In<int64_t> members, In<int64_t> member_start
       refuse("member_start", "has an empty species");
   }
   for (size_t i = 0; i < members.shape(0); ++i) {
-    if (!std::isfinite(scores.data()[members.data()[i]])) refuse("scores", "must be finite");
+    if (!exact::is_finite(scores.data()[members.data()[i]])) refuse("scores", "must be finite");
   }
   if (!(survival >= 0 && survival <= 1)) refuse("survival", "must be from 0 to 1");
   SpeciesShares found;
