@@ -101,13 +101,14 @@ def test_arrays_of_a_population_are_those_of_the_list_everywhere() -> None:
         "conn_start": "int64",
         **CONNECTION_ARRAYS,
     }
-    assert list(evonet.Population.__annotations__) == ["num_inputs", "num_outputs", *ARRAYS]
+    parts = ["num_inputs", "num_outputs", *ARRAYS, "distant"]
+    assert list(evonet.Population.__annotations__) == parts
     types = {"int64": np.int64, "uint8": np.uint8, "int32": np.int32, "bool": np.bool_}
     hints = get_type_hints(evonet.Population)
     for name, kind in ARRAYS.items():
         assert kind == "real" or types[kind].__name__ in str(hints[name])
     described = re.findall(r"^        (\w+): ", evonet.Population.__doc__ or "", re.MULTILINE)
-    assert described == ["num_inputs", "num_outputs", *ARRAYS]
+    assert described == parts
 
 
 def test_the_extension_breeds_the_arrays_of_the_list() -> None:
