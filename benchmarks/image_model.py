@@ -20,10 +20,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks import sass
-from benchmarks.cards import CARDS, Card
 from benchmarks.cuda_cost import ARCHS
 from benchmarks.images import VGG, Layer
 from benchmarks.wide_model import MEMORY
+from evonet.backends.cuda.cards import CARDS, Card
 from evonet.backends.cuda.cost import LAUNCH
 from evonet.backends.cuda.images import ConvLaunch, plan_layer
 from evonet.backends.cuda.nvrtc import nvrtc_version
@@ -78,8 +78,8 @@ def kernel_table() -> Iterator[str]:
 
 
 def reverse_table() -> Iterator[str]:
-    yield "**On the way back**: SASS instructions per multiply-add of adjoints that are not 0, where"
-    yield "there is such a loop, and registers of a thread; no spills."
+    yield "**On the way back**: SASS instructions per multiply-add of adjoints that are not 0, if"
+    yield "a kernel has such a loop, and registers of a thread; no spills."
     yield ""
     yield "| | " + " | ".join(ARCHS) + " |"
     yield "|---|" + "---|" * len(ARCHS)
