@@ -176,7 +176,7 @@ KERNELS: dict[str, tuple[int, Callable[[Any], np.dtype[Any]] | None]] = {
     "first_children": (64, genome_rules_type),
     "measure_genomes": (112, distance_rules_type),
     **dict.fromkeys(("put_children", "learn_standards", "nearest_genomes"), (64, None)),
-    **dict.fromkeys(("join_species", "seat_species", "start_species"), (32, None)),
+    **dict.fromkeys(("join_species", "seat_species", "start_species"), (40, None)),
 }
 WHOLE_NUMBERS = {
     **{("claim_numbers", step): 40 for step in (0, 1)},
