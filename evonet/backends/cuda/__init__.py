@@ -16,6 +16,8 @@ shard      one GPU's genomes, run in chunks that fit into memory
 reverse    gradients and learning
 readers    who reads each value, so that adjoints can be gathered
 genetics   genes that live on a GPU
+packed     where packed genomes come from: the host's schedule, or the GPU itself
+scheduling genes that live on a GPU become schedules there
 grid       the wide mapping: a level over the whole grid, and a launch per level
 state      the states of networks with memory, between calls
 """

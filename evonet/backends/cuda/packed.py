@@ -13,29 +13,13 @@ from evonet.backends.cuda.layout import check_limits, pack_schedule, packed_arra
 from evonet.backends.cuda.resident import Resident
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from evonet.backends.base import Episodes
-    from evonet.backends.cuda.device import Device, DeviceArray
+    from evonet.backends.cuda.device import Device
     from evonet.definitions.dynamics import Dynamics
     from evonet.schedule.schedule import Schedule
 
 MOST_RANGES: Final = 16
 """Ranges of genomes that are counted once."""
-
-
-class PackedArrays(Protocol):
-    """Packed genomes on a GPU; see `evonet.backends.cuda.resident.Resident`."""
-
-    @property
-    def arrays(self) -> Mapping[str, DeviceArray]:
-        """What `evonet.backends.cuda.layout.packed_arrays` lists, by name."""
-
-    def wait(self) -> None:
-        """Lets the current stream wait for the one that wrote."""
-
-    def was_read(self) -> None:
-        """Notes that the current stream reads the arrays."""
 
 
 class Genomes(Protocol):
@@ -70,7 +54,7 @@ class Genomes(Protocol):
     def nbytes(self, begin: int, end: int) -> int:
         """Memory that the packed genomes [begin, end) would take in addition."""
 
-    def send(self, device: Device, begin: int, end: int) -> PackedArrays:
+    def send(self, device: Device, begin: int, end: int) -> Resident:
         """Packs the genomes [begin, end) and brings them to a GPU.
 
         Raises:

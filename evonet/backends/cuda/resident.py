@@ -58,3 +58,28 @@ class Resident:
         with contextlib.suppress(DeviceError):
             for moment in self.__dict__.get("_uses", {}).values():
                 self.device.wait_on_host(moment)
+
+
+class ResidentPart(Resident):
+    """Views of some of the arrays; whoever uses them uses the whole."""
+
+    def __init__(self, whole: Resident, arrays: Mapping[str, DeviceArray]) -> None:
+        self.arrays = arrays
+        self.device = whole.device
+        self._whole = whole
+
+    def is_at_home(self, stream: StreamKey) -> bool:
+        """Asks the whole."""
+        return self._whole.is_at_home(stream)
+
+    def wait(self) -> None:
+        """Waits for the whole."""
+        self._whole.wait()
+
+    def was_read(self) -> None:
+        """Notes that the whole is read."""
+        self._whole.was_read()
+
+    def was_written(self) -> None:
+        """Notes that the whole is written."""
+        self._whole.was_written()

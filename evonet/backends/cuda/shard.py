@@ -39,7 +39,8 @@ if TYPE_CHECKING:
     from evonet.backends.base import Episodes
     from evonet.backends.cuda.cost import Workload
     from evonet.backends.cuda.device import Device, DeviceArray
-    from evonet.backends.cuda.packed import Genomes, PackedArrays
+    from evonet.backends.cuda.packed import Genomes
+    from evonet.backends.cuda.resident import Resident
     from evonet.backends.cuda.state import DeviceState
     from evonet.definitions.backends import Mapping
 
@@ -115,14 +116,14 @@ class Shard:
         self.end = end
         self._genomes = genomes
         self._mapping = mapping
-        self._uploaded: PackedArrays | None = None  # all genomes, if they fit
+        self._uploaded: Resident | None = None  # all genomes, if they fit
         self._grid: GridProgram | None = None  # of all genomes, for the last number of samples
         self._forward_chunks, self._rollout_chunks = Chunks(), Chunks()
         self._reverse_chunks = Chunks()
         self._workloads: dict[tuple[int, int], Workload] = {}
         self._losses: dict[tuple[int, int], Callable[[tuple[Any, ...]], None]] = {}
         self._calls: dict[tuple[int, int, tuple[int, ...]], PreparedCall] = {}
-        self._ahead: tuple[int, int, PackedArrays] | None = None  # the chunk after this one
+        self._ahead: tuple[int, int, Resident] | None = None  # the chunk after this one
         self._lock = threading.Lock()  # one call at a time
 
     def free(self) -> None:
@@ -326,7 +327,7 @@ class Shard:
             launch = self._losses[key] = self.device.prepare(plan_loss(work, loss))
         return launch
 
-    def _note_reads(self, genes: PackedArrays, samples: Samples) -> None:
+    def _note_reads(self, genes: Resident, samples: Samples) -> None:
         genes.was_read()
         samples.were_read()
 
@@ -366,7 +367,7 @@ class Shard:
             device.download(there, here)
             target[rows] = here
 
-    def _upload(self, begin: int, end: int) -> PackedArrays:
+    def _upload(self, begin: int, end: int) -> Resident:
         """The genomes [begin, end) on the GPU, for the current stream to read."""
         is_whole = (begin, end) == (self.begin, self.end)
         if is_whole and self._uploaded is not None:

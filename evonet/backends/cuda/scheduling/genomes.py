@@ -9,13 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from evonet.backends.cuda.cost import RolloutWorkload, Workload
+from evonet.backends.cuda.resident import ResidentPart
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from evonet.backends.base import Episodes
-    from evonet.backends.cuda.device import Device, DeviceArray
-    from evonet.backends.cuda.packed import PackedArrays
+    from evonet.backends.cuda.device import Device
     from evonet.backends.cuda.resident import Resident
     from evonet.backends.cuda.scheduling.compiled import CompiledGenes
     from evonet.schedule.pending import PendingSchedule
@@ -112,7 +110,7 @@ class DeviceGenomes:
         """None in addition; see `Genomes`."""
         return 0
 
-    def send(self, device: Device, begin: int, end: int) -> PackedArrays:
+    def send(self, device: Device, begin: int, end: int) -> Resident:
         """Everything is there; parts are views of it; see `Genomes`."""
         packed = self._compiled.packed
         packed.wait()
@@ -121,20 +119,4 @@ class DeviceGenomes:
         arrays = dict(packed.arrays)
         arrays |= {name: arrays[name][begin : end + 1] for name in _STARTS}
         arrays |= {name: arrays[name][begin:end] for name in _ROWS if name in arrays}
-        return _Part(packed, arrays)
-
-
-class _Part:
-    """Views of arrays that stay on a GPU."""
-
-    def __init__(self, whole: Resident, arrays: Mapping[str, DeviceArray]) -> None:
-        self.arrays = arrays
-        self._whole = whole
-
-    def wait(self) -> None:
-        """Waits for the whole."""
-        self._whole.wait()
-
-    def was_read(self) -> None:
-        """Notes that the whole is read."""
-        self._whole.was_read()
+        return ResidentPart(packed, arrays)
