@@ -292,8 +292,7 @@ class Shard:
         work = self._measure(begin, end, x.shape[-2], x.ndim == 2)
         plan = plan_forward(work, self.device.limits, self._mapping)
         if plan.mapping == "wide" and not isinstance(self._genomes, HostGenomes):
-            self._take_to_host()  # whose tables it needs
-            self._uploaded = None
+            self._take_to_host()  # whose tables it needs; what is uploaded has the same bytes
             return self._evaluate(begin, end, samples, outputs, state)
         first_node = self._genomes.first_node(self.begin, begin)
         start = NO_STATE if state is None else state.arguments(first_node)

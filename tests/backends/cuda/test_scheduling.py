@@ -88,6 +88,19 @@ def test_packed_bytes_are_those_of_the_host(kind: str, hidden: int, imaginary_gp
         assert_same_bytes(population.astype(np.float64), dynamics)
 
 
+@pytest.fixture
+def few_teams(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Makes one block compile all genomes, in global memory."""
+    monkeypatch.setattr(compile_plan, "LEAST_WARPS", 10**6)
+    monkeypatch.setattr(compile_plan, "MOST_SCRATCH", 1)
+
+
+@pytest.mark.usefixtures("few_teams")
+def test_teams_that_take_turns_pass_the_checks_of_the_runner(imaginary_gpus: Lend) -> None:
+    imaginary_gpus().mode = "checked"
+    assert_same_bytes(genomes(16, 20), KINDS["feedforward"])
+
+
 def test_kernels_pass_the_checks_of_the_runner(imaginary_gpus: Lend) -> None:
     machine = imaginary_gpus()
     machine.mode = "checked"
@@ -105,14 +118,14 @@ def wide_genomes() -> Population:
     return Population.concatenate(made)
 
 
-@pytest.mark.parametrize("memory", ["shared", "global"])
-def test_genomes_of_any_size_are_compiled(
-    memory: str, imaginary_gpus: Lend, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_genomes_of_any_size_are_compiled_in_shared_memory(imaginary_gpus: Lend) -> None:
     imaginary_gpus()
-    if memory == "global":  # and teams take turns
-        monkeypatch.setattr(compile_plan, "LEAST_WARPS", 10**6)
-        monkeypatch.setattr(compile_plan, "MOST_SCRATCH", 1)
+    assert_same_bytes(wide_genomes(), KINDS["feedforward"])
+
+
+@pytest.mark.usefixtures("few_teams")
+def test_genomes_of_any_size_are_compiled_in_global_memory(imaginary_gpus: Lend) -> None:
+    imaginary_gpus()
     assert_same_bytes(wide_genomes(), KINDS["feedforward"])
 
 
@@ -311,14 +324,18 @@ def test_outputs_that_do_not_fit_are_computed_in_parts(
         assert not was_built(network)
 
 
-def test_streams_wait_for_the_one_that_compiled(imaginary_gpus: Lend) -> None:
+def test_streams_wait_for_the_ones_that_made_and_compiled_genes(imaginary_gpus: Lend) -> None:
     imaginary_gpus()
     (device,) = usable_devices()
-    population = genomes(12, 9)
-    with device.aside():
-        network = on_gpu(population)
     x = random_samples(random.Random(3), (33, 3), np.float32)
-    assert network(x).tobytes() == evonet.compile(population, backend="cpu")(x).tobytes()
+    on_gpu(genomes(13, 9))(x)  # loads kernels, which waits for all streams
+    expected = evonet.compile(genomes(12, 9), backend="cpu")(x).tobytes()
+    with device.aside():
+        there = moved(genomes(12, 9))
+    assert evonet.compile(there, backend="cuda")(x).tobytes() == expected
+    with device.aside():
+        network = on_gpu(genomes(12, 9))
+    assert network(x).tobytes() == expected
 
 
 def test_a_team_has_the_memory_that_it_lays_out(imaginary_gpus: Lend) -> None:
