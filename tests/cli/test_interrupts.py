@@ -102,7 +102,7 @@ def test_the_threshold_of_a_task_ends_a_run() -> None:
 
 
 LOST = """
-import sys, time, weakref
+import signal, sys, time, weakref
 import evonet.cli.app
 from evonet.__main__ import main
 
@@ -121,6 +121,7 @@ def run():
     return 0
 
 evonet.cli.app.main = run
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background has none
 sys.exit(main())
 """
 
