@@ -70,6 +70,25 @@ struct BitsOf<double> {
 template <class T>
 using Bits = typename BitsOf<T>::type;
 
+// The same integers without a sign, for arithmetic that may carry: in vectors, too, only these
+// wrap by definition.
+template <class T>
+struct WordsOf {
+#if !defined(__CUDACC__) && !defined(__CUDACC_RTC__)  // which know no vectors
+  typedef typename WordsOf<Lane<T>>::type type __attribute__((vector_size(sizeof(T))));
+#endif
+};
+template <>
+struct WordsOf<float> {
+  using type = unsigned int;
+};
+template <>
+struct WordsOf<double> {
+  using type = unsigned long long;
+};
+template <class T>
+using Words = typename WordsOf<T>::type;
+
 template <class T>
 constexpr bool kIsFloat = sizeof(Lane<T>) == 4;
 template <class T>
@@ -93,29 +112,23 @@ template <class T>
 EVONET_FN T from_bits(Bits<T> x) {
   return __builtin_bit_cast(T, x);
 }
+template <class T>
+EVONET_FN Words<T> to_words(T x) {
+  return __builtin_bit_cast(Words<T>, x);
+}
 
 // The bits of x, the upper ones shifted out; of a signed integer C++17 does not allow that.
 template <class T>
 EVONET_FN Bits<T> bits_shifted(T x, int left) {
-  if constexpr (kIsVector<T>)
-    return to_bits(x) << left;
-  else if constexpr (kIsFloat<T>)
-    return static_cast<int32>(static_cast<unsigned int>(to_bits(x)) << left);
-  else
-    return static_cast<int64>(static_cast<unsigned long long>(to_bits(x)) << left);
+  return __builtin_bit_cast(Bits<T>, to_words(x) << static_cast<Lane<Words<T>>>(left));
 }
 
 // The sum of the bits of a number and another one, without what is carried out of them; that
-// happens to NaN, and the sum of signed integers may not overflow. Vectors always wrap.
+// happens to NaN, and the sum of signed integers may not overflow.
 template <class T, class Number>
 EVONET_FN Bits<T> bits_plus(Bits<T> bits, Number number) {
-  if constexpr (kIsVector<T>)
-    return bits + number;
-  else if constexpr (kIsFloat<T>)
-    return static_cast<int32>(static_cast<unsigned int>(bits) + static_cast<unsigned int>(number));
-  else
-    return static_cast<int64>(static_cast<unsigned long long>(bits) +
-                              static_cast<unsigned long long>(number));
+  return __builtin_bit_cast(Bits<T>,
+                            to_words(from_bits<T>(bits)) + static_cast<Lane<Words<T>>>(number));
 }
 
 template <class T>
