@@ -27,6 +27,7 @@ from evonet.tasks.encoding import (
     sort_values,
 )
 from evonet.tasks.examples import Examples, examples_of
+from evonet.tasks.identifiers import describe_identifiers, find_identifiers
 from evonet.tasks.options import FilePath, read_option
 from evonet.tasks.tables import ENDINGS, Header, Table, is_missing, read_table
 
@@ -68,6 +69,7 @@ def load_data(
     missing: Missing = "error",
     categories: Sequence[str] = (),
     exclude: Sequence[str] = (),
+    keep: Sequence[str] = (),
     header: Header = "auto",
 ) -> Data:
     """Reads examples; the options of `evonet.tasks.regression` describe the arguments.
@@ -99,6 +101,7 @@ def load_data(
         missing,
         _names("categories", categories),
         _names("exclude", exclude),
+        _names("keep", keep),
     )
 
 
@@ -129,6 +132,7 @@ def encode_table(
     missing: Missing,
     categories: Sequence[str],
     exclude: Sequence[str],
+    keep: Sequence[str],
 ) -> Data:
     """Finds the encoding of a table and applies it; `load_data` describes the arguments."""
     wanted = find_targets(table, targets)
@@ -139,12 +143,20 @@ def encode_table(
             f"{table.path}: the file has only one column, {show(table.names[0])}. Expected columns "
             "for inputs and targets, separated by commas."
         )
-    for option, names in (("categories", categories), ("exclude", exclude)):
+    for option, names in (("categories", categories), ("exclude", exclude), ("keep", keep)):
         _check_columns(table, names, option)
     inputs = [name for name in table.names if name not in wanted and name not in exclude]
     if not inputs:
         raise OptionError(f"targets = {show(targets)} leaves no column for the inputs.", "targets")
+    doubtful = [name for name in inputs if name not in keep and name not in categories]
+    identifiers = find_identifiers(table, doubtful)
+    if len(identifiers) < len(inputs):
+        inputs = [name for name in inputs if name not in identifiers]
+    else:  # all there is to learn from
+        identifiers = []
     table, notes = _without_gaps(table, inputs, wanted, missing)
+    if identifiers:
+        notes.insert(0, describe_identifiers(identifiers))
     columns = tuple(find_column(table, name, name in categories) for name in inputs)
     check_categories(table, columns)
     encoding = Encoding(

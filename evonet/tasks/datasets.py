@@ -53,7 +53,7 @@ _DEFAULTS: Final[Mapping[str, object]] = {
     "standardize_targets": True,
 }
 # The options that say how a file is read.
-_OF_FILES: Final = ("data", "targets", "missing", "categories", "exclude", "header")
+_OF_FILES: Final = ("data", "targets", "missing", "categories", "exclude", "keep", "header")
 
 
 def dataset_task(dataset: Dataset) -> Callable[..., Supervised]:

@@ -36,6 +36,7 @@ class GymnasiumTask(Task):
     Attributes:
         kind: What stands before the environment's name, "gym".
         environment_steps: Steps of environments so far; all of them counted for some episode.
+        render_modes: How the environment can draw itself, as it declares.
     """
 
     kind = "gym"
@@ -111,6 +112,7 @@ class GymnasiumTask(Task):
         example = self.make()
         try:
             spec = example.spec
+            self.render_modes = tuple((example.metadata or {}).get("render_modes") or ())
             self._space = example.observation_space
             seen = size_of(self._space, self.label, "observations")
             screen = self._make_screen()

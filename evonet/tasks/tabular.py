@@ -27,6 +27,7 @@ def regression(
     missing: Missing = "error",
     categories: Sequence[str] = (),
     exclude: Sequence[str] = (),
+    keep: Sequence[str] = (),
     header: Header = "auto",
     solved: float | None = None,
 ) -> Supervised:
@@ -47,6 +48,8 @@ def regression(
             examples, or "drop" their rows. Rows without a target are left out in either case.
         categories: Columns of numbers that are categories all the same.
         exclude: Columns that networks do not see.
+        keep: Columns that networks see although they look like identifiers: another text, or under
+            a name such as user_id another whole number, in every row. Others are left out.
         header: Whether a CSV file starts with the names of columns: "yes", "no", or "auto" to find
             out.
         solved: The fitness that solves the task; None for none.
@@ -64,6 +67,7 @@ def regression(
         missing=missing,
         categories=categories,
         exclude=exclude,
+        keep=keep,
         header=header,
     )
     return split_task(
@@ -91,6 +95,7 @@ def classification(
     missing: Missing = "error",
     categories: Sequence[str] = (),
     exclude: Sequence[str] = (),
+    keep: Sequence[str] = (),
     header: Header = "auto",
     solved: float | None = None,
 ) -> Supervised:
@@ -115,6 +120,8 @@ def classification(
             examples, or "drop" their rows. Rows without a target are left out in either case.
         categories: Columns of numbers that are categories all the same.
         exclude: Columns that networks do not see.
+        keep: Columns that networks see although they look like identifiers: another text, or under
+            a name such as user_id another whole number, in every row. Others are left out.
         header: Whether a CSV file starts with the names of columns: "yes", "no", or "auto" to find
             out.
         solved: The fitness that solves the task; None for none.
@@ -130,6 +137,7 @@ def classification(
         missing=missing,
         categories=categories,
         exclude=exclude,
+        keep=keep,
         header=header,
     )
     return split_task(

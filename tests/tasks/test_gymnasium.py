@@ -523,6 +523,18 @@ def test_an_episode_becomes_a_film_that_can_be_read(drawn: str) -> None:
     assert not pixels(last[4:], 30, 40).any()
 
 
+def test_environments_that_cannot_be_drawn_say_so_in_a_line(drawn: str) -> None:
+    games = Path("drawn_games.py")
+    games.write_text(DRAWN.replace("render_mode=None", "").replace("= render_mode", "= None"))
+    task = gym_task(drawn)
+    with pytest.raises(OptionError, match="unexpected keyword"):
+        task.film(networks(task, 1), 5)  # it declares a mode that it does not take
+    task.render_modes = ()
+    with pytest.raises(OptionError) as caught:
+        task.film(networks(task, 1), 5)
+    assert str(caught.value) == f'gym:{drawn} cannot be drawn: it has no render mode "rgb_array".'
+
+
 def test_a_film_is_thinned_and_shrunk() -> None:
     frames = [np.full((100, 200, 3), i, np.uint8) for i in range(50)]
     fitted = fit_frames(frames, most_frames=7, most_width=80)

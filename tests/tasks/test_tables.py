@@ -16,6 +16,7 @@ from evonet.tasks import classification, make_task, regression
 from evonet.tasks.data import load_data, split_data
 from evonet.tasks.dates import parse_date
 from evonet.tasks.encoding import Encoding
+from evonet.tasks.identifiers import find_identifiers
 from evonet.tasks.tables import infer_kind, read_table
 
 
@@ -125,13 +126,52 @@ def test_columns_that_nothing_can_be_learnt_from_are_refused(tmp_path: Path) -> 
     names = "\n".join(["name,y", *(f"person {i},{i}" for i in range(30))])
     with pytest.raises(FileFormatError, match=r"30 rows: \"name\" 30\..*exclude=\[\"name\"\]"):
         regression(data=write(tmp_path, names))
-    both = "\n".join(["name,street,y", *(f"person {i},way {i},{i}" for i in range(30))])
-    with pytest.raises(FileFormatError, match=r'"name" 30, "street" 30.*\["name", "street"\]'):
+    both = "\n".join(["name,street,y", *(f"p {i % 29},way {i % 28},{i}" for i in range(30))])
+    with pytest.raises(FileFormatError, match=r'"name" 29, "street" 28.*\["name", "street"\]'):
         regression(data=write(tmp_path, both))
     with pytest.raises(FileFormatError, match=r'row 3, column "a" holds "x".*categories'):
         regression(data=write(tmp_path, "a,b\n1,2\nx,4\n"))
     mixed = regression(data=write(tmp_path, "a,b\n1,2\nx,4\n"), categories="a")
     assert mixed.input_names == ("a=x",)
+
+
+def test_identifiers_are_left_out_and_said(tmp_path: Path) -> None:
+    rows = [f"{7 * i},u{i},{i % 3},{1990 + i},{i * i},{i}" for i in range(40)]
+    table = "\n".join(["userID,ref,size,year,amount,y", *rows])
+    task = regression(data=write(tmp_path, table))
+    assert task.input_names == ("size", "year", "amount")
+    (note,) = [note for note in task.notes if note.startswith("identifiers")]
+    assert 'userID, ref (--set \'task.keep=["userID", "ref"]\' keeps them)' in note
+    kept = regression(data=write(tmp_path, table), keep=["userID"])
+    assert kept.input_names == ("userID", "size", "year", "amount")
+    with pytest.raises(OptionError, match=r'keep: .* no column "user"'):
+        regression(data=write(tmp_path, table), keep=["user"])
+    with pytest.raises(FileFormatError, match=r'"ref" 40\.'):
+        regression(data=write(tmp_path, table), keep=["ref"])
+
+
+@pytest.mark.parametrize(
+    ("name", "cells"),
+    [
+        ("id", [str(i // 2) for i in range(40)]),  # twice each
+        ("id", [f"{i / 7:.4f}" for i in range(40)]),  # quantities
+        ("amount", [str(i) for i in range(40)]),
+        ("paid", [str(i) for i in range(40)]),
+        ("day_id", [f"2024-01-{i + 1:02}" for i in range(31)]),
+        ("id", [str(i) for i in range(10)]),  # too few to tell
+    ],
+)
+def test_what_may_be_a_quantity_is_no_identifier(
+    name: str, cells: list[str], tmp_path: Path
+) -> None:
+    rows = [f"{cell},{i % 3},{i}" for i, cell in enumerate(cells)]
+    table = read_table(write(tmp_path, "\n".join([f"{name},a,y", *rows])))
+    assert find_identifiers(table, table.names[:2]) == []
+
+
+def test_an_identifier_stays_where_it_is_the_only_input(tmp_path: Path) -> None:
+    table = "\n".join(["index,y", *(f"{i},{i * i}" for i in range(30))])
+    assert regression(data=write(tmp_path, table)).input_names == ("index",)
 
 
 GAPS = "p,q,y\n1,a,1\n?,b,2\n3,,3\n5,a,NA\n4,b,4\n"

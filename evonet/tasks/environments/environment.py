@@ -43,7 +43,8 @@ def make_environment(name: str, options: Mapping[str, Any], **more: Any) -> gymn
     except Exception as error:  # environments may raise anything
         known = (gymnasium.error.Error, ImportError, TypeError, ValueError)
         kind = "" if isinstance(error, known) else f"{type(error).__name__}: "
-        raise OptionError(f"gym:{name} cannot be made: {kind}{error}") from error
+        text = " ".join(str(error).split())
+        raise OptionError(f"gym:{name} cannot be made: {kind}{text}") from error
 
 
 def _strip(environment: gymnasium.Env[Any, Any]) -> tuple[gymnasium.Env[Any, Any], int | None]:
@@ -177,7 +178,7 @@ class Environment:
         """
         raise EpisodeError(
             f"{self.name}: the environment failed in the episode with seed {self.seed}: "
-            f"{type(error).__name__}: {error}"
+            f"{type(error).__name__}: {' '.join(str(error).split())}"
         ) from error
 
     def close(self) -> None:

@@ -15,6 +15,7 @@ from evonet.files.animated_png import encode_frames, fit_frames
 
 if TYPE_CHECKING:
     from evonet.network import Network
+    from evonet.tasks.environments.environment import Environment
     from evonet.tasks.gymnasium import GymnasiumTask
 
 MOST_FRAMES: Final = 160
@@ -67,7 +68,7 @@ def show_episode(task: GymnasiumTask, network: Network, seed: int, mode: str) ->
         EpisodeError: The environment failed.
     """
     around = _screenless() if mode == "rgb_array" else nullcontext()
-    with around, closing(task.make_environment(render_mode=mode)) as environment:
+    with around, closing(_make(task, mode)) as environment:
         seen, view = environment.reset(seed), task.view
         actor = network.actor()
         frames = [_draw(task, environment)] if mode == "rgb_array" else []
@@ -83,6 +84,17 @@ def show_episode(task: GymnasiumTask, network: Network, seed: int, mode: str) ->
                 break
         rate = float(environment.environment.metadata.get("render_fps", 30))
         return Shown(frames, total, steps, over, rate / task.action_repeat)
+
+
+def _make(task: GymnasiumTask, mode: str) -> Environment:
+    try:
+        return task.make_environment(render_mode=mode)
+    except OptionError:
+        # Gymnasium passes the mode to environments that know of none; what they then raise is no
+        # explanation.
+        if mode in task.render_modes:
+            raise
+    raise OptionError(f'{task.label} cannot be drawn: it has no render mode "{mode}".')
 
 
 @contextmanager
