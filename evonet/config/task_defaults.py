@@ -17,7 +17,7 @@ BOTH_SIDES: Final[Mapping[str, object]] = {
     "genome.activation_default": "tanh",
     "genome.activation_options": ("tanh",),
 }
-# Environments by Gymnasium, in which a good network falls apart by one wild step: weights move by
+# Environments by others, in which a good network falls apart by one wild step: weights move by
 # half of what they usually do and are rarely drawn anew, links stay on, and structure changes in
 # one child of five, not in most of them. About eight species, whose elites are scored again in
 # every generation, keep several ways to act apart until luck averages out. Outputs are weighted
@@ -128,7 +128,7 @@ TASK_DEFAULTS: Final[dict[str, Mapping[str, object]]] = {
     **dict.fromkeys(_CLASSES, TABLE),
     **dict.fromkeys(("regression", "diabetes"), ONE_OUTPUT),
     **{control.name: BOTH_SIDES for control in CONTROLS if control.num_outputs == 1},
-    "gym:": ENVIRONMENT,  # all names that start so
+    **dict.fromkeys(("gym:", "jax:"), ENVIRONMENT),  # all names that start so
 }
 
 

@@ -213,7 +213,7 @@ class ProcessCrew:
             used = used_megabytes(member.process.pid or 0)
             if used > TOO_MUCH * self._memory:
                 member.killed_for = f"its worker used {used:,.0f} MB of memory"
-                _end_member(member)
+                _end_member(member, wait=False)  # `wait` is going to report it
 
 
 def _end_all(members: list[_Member], block: SharedBlock) -> None:

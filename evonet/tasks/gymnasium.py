@@ -67,7 +67,8 @@ class GymnasiumTask(Task):
             solved: The fitness that solves the task; None for the environment's own threshold.
             retests: Fresh episodes that test a champion; None for 100.
             normalize: Whether networks see observations less their running mean, divided by their
-                running standard deviation; None for False.
+                running standard deviation; None for where a bound of theirs is beyond 50, but not
+                for images.
             action_repeat: Steps for which each action is repeated; None for 1.
             frame_stack: Observations that networks see at once, the newest last; None for 1.
             front: Convolutions that images go through, with their layers, as `[task.front]` has
@@ -86,7 +87,7 @@ class GymnasiumTask(Task):
             raise OptionError(
                 "gym: tasks need Gymnasium. Install it with: pip install 'evonet-gpu[gym]'"
             ) from None
-        from evonet.tasks.environments.spaces import decoder, size_of
+        from evonet.tasks.environments.spaces import decoder, is_wide, size_of
         from evonet.tasks.environments.statistics import Statistics
 
         if options is None:
@@ -101,7 +102,6 @@ class GymnasiumTask(Task):
         self._options = dict(options)
         self.episodes = read_option("episodes", episodes, Whole(1), EPISODES)
         self.retests = read_retests(retests, RETESTS)
-        self.normalize = read_option("normalize", normalize, Flag(), False)
         self.action_repeat = read_option("action_repeat", action_repeat, Whole(1), 1)
         self.frame_stack = read_option("frame_stack", frame_stack, Whole(1), 1)
         self._front, self._channels = front, channels
@@ -115,6 +115,7 @@ class GymnasiumTask(Task):
             self.render_modes = tuple((example.metadata or {}).get("render_modes") or ())
             self._space = example.observation_space
             seen = size_of(self._space, self.label, "observations")
+            wide = front is None and is_wide(self._space)
             screen = self._make_screen()
             self.num_inputs = seen * self.frame_stack if screen is None else screen.num_features
             self.num_outputs = size_of(example.action_space, self.label, "actions")
@@ -122,6 +123,7 @@ class GymnasiumTask(Task):
             self._decode = decoder(self._action_space)
         finally:
             example.close()
+        self.normalize = read_option("normalize", normalize, Flag(), wide)
         limit = (spec and spec.max_episode_steps) or self.most_steps
         self.max_steps = read_option("max_steps", max_steps, Whole(1), limit)
         threshold = spec.reward_threshold if spec else None

@@ -20,7 +20,7 @@ from evonet import OptionError, Population, WorkerError
 from evonet.config.workers import WorkersTable
 from evonet.definitions.dynamics import Dynamics
 from evonet.evaluation import Evaluation, OnBadFitness
-from evonet.evaluators import Distributed, Here, open_evaluator, read_workers
+from evonet.evaluators import Distributed, Here, open_evaluator, processes, read_workers
 from evonet.evaluators.processes import ProcessCrew
 from evonet.tasks import Control, make_task
 from evonet.tasks.base import Task
@@ -162,6 +162,22 @@ def test_a_worker_that_leaks_is_replaced_between_pieces() -> None:
             assert np.isfinite(found.fitness).all()
         assert processes_of(there) != first
         assert sum(rate.failures for rate in there.rates) == 0
+
+
+def test_a_worker_that_eats_far_too_much_is_ended_within_its_piece(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    once = tmp_path / "once"
+    used = iter([5000.0])
+    monkeypatch.setattr(
+        processes, "used_megabytes", lambda _: next(used, 0.0) if once.exists() else 0.0
+    )
+    with workers(Bad("hang", once=str(once)), memory=2000.0) as there:
+        first = processes_of(there)
+        found = there.evaluate(POPULATION, IDS, 1, 0)
+        assert np.isfinite(found.fitness).all()
+        assert processes_of(there) != first
+        assert sum(rate.failures for rate in there.rates) == 1
 
 
 def test_a_task_that_cannot_travel_is_refused() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import struct
 import sys
 import zlib
@@ -524,15 +525,24 @@ def test_an_episode_becomes_a_film_that_can_be_read(drawn: str) -> None:
 
 
 def test_environments_that_cannot_be_drawn_say_so_in_a_line(drawn: str) -> None:
-    games = Path("drawn_games.py")
-    games.write_text(DRAWN.replace("render_mode=None", "").replace("= render_mode", "= None"))
+    Path("drawn_games.py").write_text(DRAWN.replace('["rgb_array"]', "[]"))
     task = gym_task(drawn)
-    with pytest.raises(OptionError, match="unexpected keyword"):
-        task.film(networks(task, 1), 5)  # it declares a mode that it does not take
-    task.render_modes = ()
     with pytest.raises(OptionError) as caught:
         task.film(networks(task, 1), 5)
     assert str(caught.value) == f'gym:{drawn} cannot be drawn: it has no render mode "rgb_array".'
+
+
+@pytest.mark.parametrize(
+    ("high", "normalize"), [(50, False), (500, True), (3e38, False), (math.inf, False)]
+)
+def test_observations_with_wide_bounds_are_normalised_by_default(
+    high: float, normalize: bool, drawn: str
+) -> None:
+    space = f"spaces.Dict(a=gymnasium.spaces.Box(-1, {high}, (2,)))".replace("inf", "np.inf")
+    games = Path("drawn_games.py")
+    games.write_text(DRAWN.replace("spaces.Box(-1, 1, (2,))", space))
+    assert gym_task(drawn).normalize is normalize
+    assert gym_task(drawn, normalize=not normalize).normalize is not normalize
 
 
 def test_a_film_is_thinned_and_shrunk() -> None:

@@ -15,7 +15,6 @@ from evonet.files.animated_png import encode_frames, fit_frames
 
 if TYPE_CHECKING:
     from evonet.network import Network
-    from evonet.tasks.environments.environment import Environment
     from evonet.tasks.gymnasium import GymnasiumTask
 
 MOST_FRAMES: Final = 160
@@ -67,8 +66,11 @@ def show_episode(task: GymnasiumTask, network: Network, seed: int, mode: str) ->
         OptionError: The environment cannot draw itself here; the message says why.
         EpisodeError: The environment failed.
     """
+    # Gymnasium makes windows of pictures where an environment has none.
+    if not {mode, "rgb_array"} & set(task.render_modes):
+        raise OptionError(f'{task.label} cannot be drawn: it has no render mode "{mode}".')
     around = _screenless() if mode == "rgb_array" else nullcontext()
-    with around, closing(_make(task, mode)) as environment:
+    with around, closing(task.make_environment(render_mode=mode)) as environment:
         seen, view = environment.reset(seed), task.view
         actor = network.actor()
         frames = [_draw(task, environment)] if mode == "rgb_array" else []
@@ -84,17 +86,6 @@ def show_episode(task: GymnasiumTask, network: Network, seed: int, mode: str) ->
                 break
         rate = float(environment.environment.metadata.get("render_fps", 30))
         return Shown(frames, total, steps, over, rate / task.action_repeat)
-
-
-def _make(task: GymnasiumTask, mode: str) -> Environment:
-    try:
-        return task.make_environment(render_mode=mode)
-    except OptionError:
-        # Gymnasium passes the mode to environments that know of none; what they then raise is no
-        # explanation.
-        if mode in task.render_modes:
-            raise
-    raise OptionError(f'{task.label} cannot be drawn: it has no render mode "{mode}".')
 
 
 @contextmanager

@@ -28,6 +28,11 @@ Decode: TypeAlias = Callable[[list[float]], Any]
 
 ALLOWED: Final = "Box, Discrete, MultiDiscrete, MultiBinary, and Dict and Tuple of these"
 
+# Numbers up to so many bend a tanh at once, but leave it something to learn.
+NEAR: Final = 50.0
+# Bounds beyond are those of a type of numbers, and describe nothing.
+BOUNDLESS: Final = 1e30
+
 
 def size_of(space: spaces.Space[Any], name: str, what: str) -> int:
     """How many numbers stand for a space.
@@ -56,6 +61,16 @@ def size_of(space: spaces.Space[Any], name: str, what: str) -> int:
         f"{name} has {what} of type {type(space).__name__}. Allowed: {ALLOWED}. Wrap the "
         "environment, or write a custom World."
     )
+
+
+def is_wide(space: spaces.Space[Any]) -> bool:
+    """Whether networks see numbers far from 1, by the bounds of a space; not for images."""
+    if isinstance(space, spaces.Box):
+        reach = np.maximum(np.abs(space.low), np.abs(space.high)).astype(np.float64)
+        return len(space.shape) <= 1 and bool(((reach > NEAR) & (reach < BOUNDLESS)).any())
+    if isinstance(space, spaces.Dict):
+        return any(map(is_wide, space.spaces.values()))
+    return isinstance(space, spaces.Tuple) and any(map(is_wide, space.spaces))
 
 
 def flatten(space: spaces.Space[Any], seen: Any) -> Floats:
