@@ -104,6 +104,11 @@ def run(name: str, seed: int, budget: float, changes: dict[str, Any]) -> dict[st
     }
 
 
+# The colours of the other charts of the documentation, on paper of their own.
+HUES = ("#4c78a8", "#f58518", "#54a24b", "#b279a2", "#7b8794")
+INK, FAINT, GRID = "#1f2933", "#9aa5b1", "#e4e7eb"
+
+
 def draw(source: Path, target: Path) -> None:
     """Draws the champions' fitness by processor seconds, a line per run."""
     import matplotlib
@@ -111,25 +116,31 @@ def draw(source: Path, target: Path) -> None:
     matplotlib.use("svg")
     import matplotlib.pyplot as plt
 
-    matplotlib.rcParams.update({"svg.hashsalt": "evonet", "font.size": 9})
+    matplotlib.rcParams.update(
+        {
+            **{"svg.hashsalt": "evonet", "svg.fonttype": "none", "font.size": 9},
+            **{"font.family": "sans-serif", "text.color": INK, "axes.labelcolor": INK},
+            **{"xtick.color": INK, "ytick.color": INK, "axes.edgecolor": FAINT},
+            **{"axes.spines.top": False, "axes.spines.right": False},
+        }
+    )
     runs = [json.loads(line) for line in source.read_text().splitlines()]
     names = list(dict.fromkeys(run["environment"] for run in runs))
-    figure, axes = plt.subplots(1, len(names), figsize=(4.2 * len(names), 3), squeeze=False)
+    width = 7.2 if len(names) == 1 else 4.2 * len(names)
+    figure, axes = plt.subplots(1, len(names), figsize=(width, 3), squeeze=False)
     for axis, name in zip(axes[0], names, strict=True):
-        for run in runs:
-            if run["environment"] != name:
-                continue
+        chosen = [run for run in runs if run["environment"] == name]
+        for number, run in enumerate(chosen):
             seconds, _, fitness = zip(*run["curve"], strict=True)
-            ends = [*seconds, run["processor_seconds"]], [*fitness, fitness[-1]]
-            axis.step(*ends, where="post", linewidth=1, label=f"seed {run['seed']}")
-            axis.plot(
-                ends[0][-1], ends[1][-1], "o" if run["solved"] else "x", markersize=4, color="k"
-            )
-        axis.set_title(name)
+            x, y = [*seconds, run["processor_seconds"]], [*fitness, fitness[-1]]
+            hue, label = HUES[number % len(HUES)], f"seed {run['seed']}"
+            axis.step(x, y, where="post", linewidth=1.5, color=hue, label=label)
+            axis.plot(x[-1], y[-1], "o" if run["solved"] else "x", markersize=5, color=hue)
+        axis.set_title(f"{name}: fitness of the champion", loc="left", fontsize=10)
         axis.set_xlabel("processor seconds")
-        axis.set_ylabel("champion's fitness")
-        axis.legend(fontsize=7)
-        axis.grid(alpha=0.3)
+        axis.legend(frameon=False, loc="lower right")
+        axis.grid(color=GRID)
+        axis.set_axisbelow(True)
     figure.tight_layout()
     figure.savefig(target, metadata={"Date": None})
 

@@ -64,10 +64,12 @@ def size_of(space: spaces.Space[Any], name: str, what: str) -> int:
 
 
 def is_wide(space: spaces.Space[Any]) -> bool:
-    """Whether networks see numbers far from 1, by the bounds of a space; not for images."""
+    """Whether networks may see numbers far from 1: by wide bounds, or none; not for images."""
     if isinstance(space, spaces.Box):
         reach = np.maximum(np.abs(space.low), np.abs(space.high)).astype(np.float64)
-        return len(space.shape) <= 1 and bool(((reach > NEAR) & (reach < BOUNDLESS)).any())
+        unbounded = reach > BOUNDLESS
+        wide = bool(((reach > NEAR) & ~unbounded).any() or (reach.size and unbounded.all()))
+        return wide and len(space.shape) <= 1
     if isinstance(space, spaces.Dict):
         return any(map(is_wide, space.spaces.values()))
     return isinstance(space, spaces.Tuple) and any(map(is_wide, space.spaces))
