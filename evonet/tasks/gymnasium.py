@@ -67,8 +67,8 @@ class GymnasiumTask(Task):
             solved: The fitness that solves the task; None for the environment's own threshold.
             retests: Fresh episodes that test a champion; None for 100.
             normalize: Whether networks see observations less their running mean, divided by their
-                running standard deviation; None for where a bound of theirs is beyond 50, or none of
-                their numbers has any, but not for images.
+                running standard deviation; None for where a bound is beyond 50 or no number has
+                one, but not for images.
             action_repeat: Steps for which each action is repeated; None for 1.
             frame_stack: Observations that networks see at once, the newest last; None for 1.
             front: Convolutions that images go through, with their layers, as `[task.front]` has

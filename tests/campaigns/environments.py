@@ -118,10 +118,17 @@ def draw(source: Path, target: Path) -> None:
 
     matplotlib.rcParams.update(
         {
-            **{"svg.hashsalt": "evonet", "svg.fonttype": "none", "font.size": 9},
-            **{"font.family": "sans-serif", "text.color": INK, "axes.labelcolor": INK},
-            **{"xtick.color": INK, "ytick.color": INK, "axes.edgecolor": FAINT},
-            **{"axes.spines.top": False, "axes.spines.right": False},
+            "svg.hashsalt": "evonet",
+            "svg.fonttype": "none",
+            "font.size": 9,
+            "font.family": "sans-serif",
+            "text.color": INK,
+            "axes.labelcolor": INK,
+            "xtick.color": INK,
+            "ytick.color": INK,
+            "axes.edgecolor": FAINT,
+            "axes.spines.top": False,
+            "axes.spines.right": False,
         }
     )
     runs = [json.loads(line) for line in source.read_text().splitlines()]
