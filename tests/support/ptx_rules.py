@@ -26,13 +26,14 @@ ALLOWED = re.compile(
     | setp\.\w+{INTEGER} | setp\.\w+\.(?:and|or){INTEGER}
     | (?:and|or|xor|not|mov)\.pred
     | ld(?:\.(?:param|local|shared|global|global\.nc|const))?(?:\.v[24])?\.(?:f(?:32|64)|[sub]\d+)
-    | st\.(?:local|shared|global)(?:\.v[24])?\.(?:f(?:32|64)|[sub]\d+)
+    | st(?:\.(?:local|shared|global))?(?:\.v[24])?\.(?:f(?:32|64)|[sub]\d+)
     | cvta(?:\.to)?\.(?:global|shared|local|const)\.u64
     | bra(?:\.uni)? | brx\.idx | ret
     | bar\.sync | barrier\.sync | bar\.warp\.sync
     | (?:shfl|vote|activemask|match)[\w.]*\.b32
     # Of integers, whose order does not matter; cas enters keys into tables.
     | atom(?:\.relaxed\.gpu)?\.global\.(?:add\.u64|max\.s64|(?:add|min|max|exch|cas)\.[sub]32)
+    | atom\.shared\.or\.b32
     | brev\.b32 | bfind\.shiftamt\.u32
     )""",
     re.VERBOSE,

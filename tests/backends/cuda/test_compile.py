@@ -94,7 +94,7 @@ EVERYWHERE = ("cartpole", "double_pole_no_velocities")
 def archs_for(kernel: str, defines: dict[str, Any]) -> tuple[str, ...]:
     if os.environ.get("EVONET_EVERY_ARCH", "") not in ("", "0"):
         return ARCHS
-    if kernel == "pack_genomes":  # which does little more than copy
+    if kernel in ("compile_genomes", "pack_genomes", "used_functions"):  # whole numbers, and copies
         return ARCHS[0], ARCHS[-1]
     return ARCHS if defines.get("CONTROL", "cartpole") in EVERYWHERE else (ARCHS[0], ARCHS[-1])
 
