@@ -30,10 +30,10 @@ ALLOWED = re.compile(
     | cvta(?:\.to)?\.(?:global|shared|local|const)\.u64
     | bra(?:\.uni)? | brx\.idx | ret
     | bar\.sync | barrier\.sync | bar\.warp\.sync
-    | (?:shfl|vote|activemask|match)[\w.]*\.b32
+    | (?:shfl|vote|activemask|match)[\w.]*\.(?:b32|pred)
     # Of integers, whose order does not matter; cas enters keys into tables.
-    | atom(?:\.relaxed\.gpu)?\.global\.(?:add\.u64|max\.s64|(?:add|min|max|exch|cas)\.[sub]32)
-    | atom\.shared\.or\.b32
+    | atom(?:\.relaxed\.gpu)?(?:\.(?:global|shared))?
+      \.(?:add\.u64|(?:min|max)\.s64|(?:add|min|max|or|exch|cas)\.[sub]32)
     | brev\.b32 | bfind\.shiftamt\.u32
     )""",
     re.VERBOSE,
