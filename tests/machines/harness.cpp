@@ -316,7 +316,8 @@ void speciate(const Case& c, const Isa& isa, const Sink& sink) {
            found);
   const auto num_species = static_cast<int64_t>(found.representative.size());
   Buffer<int64_t> members(population.num_genomes), starts(num_species + 1);
-  group_members(found, members.data.get(), starts.data.get());
+  group_members(found.species.data(), population.num_genomes, num_species, members.data.get(),
+                starts.data.get());
   sink("members", members);
   sink("starts", starts);
   sink("representative", found.representative.data(), num_species);
