@@ -71,6 +71,8 @@ def test_a_gpu_that_is_slower_than_modelled_is_left(
     for seconds in (60.0, 5.0, 0.1, 0.1):  # the first generation compiles kernels
         picked.append(chooser.pick(population()))
         chooser.note(seconds)
+        if len(picked) == 1:
+            assert chooser.gpu_seconds == 1.0  # still the model's
     assert picked == ["cuda", "cuda", "cpu", "cpu"]
 
 

@@ -125,3 +125,22 @@ def test_genes_are_read_after_the_stream_that_made_them(imaginary_gpus: Lend) ->
     with device.aside():
         there = moved(population, device)
     assert there == population
+
+
+def test_connections_are_counted_after_the_stream_that_made_them(imaginary_gpus: Lend) -> None:
+    imaginary_gpus(pace="late")
+    (device,) = usable_devices()
+    population = some_genomes()
+    assert moved(population, device).num_enabled == population.num_enabled  # loads the kernels
+    with device.aside():
+        there = moved(population, device)
+    assert there.num_enabled == population.num_enabled
+
+
+def test_connections_are_counted_on_the_host_where_memory_is_short(imaginary_gpus: Lend) -> None:
+    machine = imaginary_gpus()
+    (device,) = usable_devices()
+    population = some_genomes()
+    there = moved(population, device)
+    machine.fail_from = machine.num_allocations + 1
+    assert there.num_enabled == population.num_enabled

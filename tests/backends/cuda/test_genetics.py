@@ -23,8 +23,9 @@ from evonet.backends.cuda.genetics import breeding, speciation
 from evonet.backends.cuda.genetics.engine import CudaEngine
 from evonet.backends.cuda.genetics.genes import DeviceGenes
 from evonet.backends.cuda.genetics.rules import distance_rules_type, genome_rules_type
-from evonet.backends.cuda.genetics.sums import TILE, prefix_sums
+from evonet.backends.cuda.genetics.sums import THREADS, TILE, blocks_for, prefix_sums
 from evonet.backends.genetics import Engine, NativeEngine, make_engine
+from evonet.genes.arrays import ARRAYS
 from evonet.genes.first_generation import plan_first_generation
 from evonet.genes.rules import Rules, distance_rules, genome_rules
 from tests.backends.cuda.test_compile import ARCHS, why_missing
@@ -168,6 +169,77 @@ def test_prefix_sums_reach_over_tiles(imaginary_gpus: Lend) -> None:
     check()
 
 
+def test_prefix_sums_reach_over_more_tiles_than_a_block_has_threads(imaginary_gpus: Lend) -> None:
+    imaginary_gpus()
+    (device,) = usable_devices()
+    count = (THREADS + 2) * TILE
+    grand = device.upload(np.zeros(1, np.int64))
+    sums = prefix_sums(device, device.upload(np.ones(count, np.int32)), 1, grand)
+    found = np.empty(count + 1, np.int64)
+    device.download(sums, found)
+    np.testing.assert_array_equal(found, np.arange(count + 1))
+
+
+@pytest.mark.parametrize("count", [1, THREADS - 1, THREADS, THREADS + 1, 3 * THREADS + 1])
+def test_everything_has_a_thread_and_no_block_is_idle(count: int) -> None:
+    (blocks,) = blocks_for(count)
+    assert (blocks - 1) * THREADS < count <= blocks * THREADS
+
+
+def twins() -> Population:
+    """Two kinds of genomes, each of which comes several times; nodes add up the last link first."""
+    links = [(-2, 1, 0.5), (-1, 0, 2.0), (-1, 1, 1.0), (-2, 0, 3.0)]
+    others = [(source, target, weight + 2.0) for source, target, weight in links]
+    made = Population.from_genes(2, 2, [([0, 1], links)] * 3 + [([0, 1], others)] * 4)
+    arrays = {name: getattr(made, name) for name in ARRAYS}
+    arrays["rank"] = np.tile(np.arange(4, dtype=np.int32)[::-1], 7)
+    return Population(num_inputs=2, num_outputs=2, **arrays)
+
+
+def test_the_first_of_equally_near_genomes_and_species_is_taken(imaginary_gpus: Lend) -> None:
+    imaginary_gpus()
+    population, rules = twins(), distance_rules(make_config())
+    found, expected = (
+        [
+            part.tolist()
+            for part in engine.speciate(population, population, np.array([1, 2]), 1e9, rules)
+        ]
+        for engine in (make_engine("cuda", 1), NativeEngine(1))
+    )
+    assert found == expected
+    assert found[2] == [0, 1]
+    assert found[1] == [0, 6, 7]  # all but a representative are as near to the first species
+
+
+def test_copies_keep_the_order_of_their_connections(imaginary_gpus: Lend) -> None:
+    imaginary_gpus()
+    parents, rules = twins(), genome_rules(make_config())
+    fitter = np.array([5, 0, 1])
+    device, native = (
+        engine.breed(parents, fitter, np.full(3, -1), rules, 1, 1, 50, 60)[0]
+        for engine in (make_engine("cuda", 1), NativeEngine(1))
+    )
+    np.testing.assert_array_equal(device.rank, parents[fitter].rank)
+    assert device == native
+
+
+# ---- streams ------------------------------------------------------------------------------------
+
+
+def test_a_second_stream_breeds_while_the_parents_are_there(imaginary_gpus: Lend) -> None:
+    imaginary_gpus(pace="late")
+    (device,) = usable_devices()
+    rules, engine = genome_rules(make_config()), make_engine("cuda", 1)
+    rest = np.array([4, 0, 6]), np.array([1, 0, -1]), rules, 1, 1, 50, 60
+    engine.breed(twins(), *rest)  # loads kernels, which waits for all streams
+    parents = Population.from_distant(2, 2, DeviceGenes.bring(twins(), device))
+    with device.aside():
+        children = engine.breed(parents, *rest)[0]
+    del parents  # their memory is the first stream's to use again
+    device.finish()
+    assert children == NativeEngine(1).breed(twins(), *rest)[0]
+
+
 # ---- compiled -----------------------------------------------------------------------------------
 
 # Registers; those that breed keep two parents and a child, of a dozen arrays each.
@@ -252,6 +324,20 @@ def test_every_allocation_may_fail(imaginary_gpus: Lend) -> None:
     native.breed(2)
     assert device.population == native.population
     assert device.population.distant is not None
+
+
+def test_a_second_attempt_has_the_memory_of_samples_that_were_kept(imaginary_gpus: Lend) -> None:
+    machine = imaginary_gpus()
+    (device,) = usable_devices()
+    native, lineage = both(5, np.float32)
+    samples = np.zeros(1 << 20)
+    samples.setflags(write=False)
+    device.lasting(samples)
+    machine.memory = machine.used[0] + 1000
+    for each in (native, lineage):
+        each.breed(1)  # a warning would be an error
+    assert lineage.population.distant is not None
+    assert lineage.population == native.population
 
 
 def test_without_a_gpu_the_native_engine_breeds(imaginary_gpus: Lend) -> None:

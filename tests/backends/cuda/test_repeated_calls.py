@@ -184,6 +184,17 @@ def test_a_repeated_call_between_arrays_of_a_gpu_waits_for_its_genes(
         same(y.get(), expected)
 
 
+def test_samples_of_a_repeated_call_may_lie_in_any_order(imaginary_gpus: Lend) -> None:
+    imaginary_gpus()
+    cupy = sys.modules["cupy"]
+    network, x = evonet.compile(population(), backend="cuda"), fixed(5, 3)
+    expected = evonet.compile(population(), backend="cpu")(x)
+    same(network(cupy.asarray(x), out="device").get(), expected)
+    turned = cupy.asarray(np.ascontiguousarray(x[::-1]))[::-1]
+    assert not turned.flags.c_contiguous
+    same(network(turned, out="device").get(), expected)
+
+
 def test_the_outputs_of_a_repeated_call_may_find_no_memory_at_first(imaginary_gpus: Lend) -> None:
     machine = imaginary_gpus()
     network, x = evonet.compile(population(), backend="cuda"), fixed(5, 3)

@@ -129,6 +129,14 @@ def test_genomes_of_any_size_are_compiled_in_global_memory(imaginary_gpus: Lend)
     assert_same_bytes(wide_genomes(), KINDS["feedforward"])
 
 
+def test_genomes_may_have_more_levels_than_a_warp_has_lanes(imaginary_gpus: Lend) -> None:
+    imaginary_gpus()
+    keys = [*range(2, 72), 0]
+    chain = [(-1, 2, 1.0), *zip(keys, keys[1:], [0.5] * 70, strict=False), (-1, 1, 1.0)]
+    population = Population.from_genes(3, 2, [([*range(72)], chain)] * 3)
+    assert_same_bytes(population, KINDS["feedforward"])
+
+
 def test_few_genes_need_a_thread_and_many_a_warp(imaginary_gpus: Lend) -> None:
     imaginary_gpus()
     (device,) = usable_devices()
@@ -266,6 +274,18 @@ def test_custom_functions_are_compiled_into_the_kernels(imaginary_gpus: Lend) ->
         evonet.unregister_activation("bend_there")
 
 
+def test_custom_aggregations_are_compiled_into_the_kernels(imaginary_gpus: Lend) -> None:
+    imaginary_gpus()
+    evonet.register_aggregation("length_there", "sqrt(sum(x * x))")
+    try:
+        nodes = [{"key": 0, "aggregation": "length_there"}, {"key": 1}]
+        links = [(-1, 0, 1.5), (-2, 0, 0.5), (-2, 1, 0.5)]
+        population = Population.from_genes(3, 2, [(nodes, links)] * 5)
+        assert not was_built(assert_same_results(population))
+    finally:
+        evonet.unregister_aggregation("length_there")
+
+
 def test_genomes_beyond_the_limits_are_compiled_by_the_host(
     imaginary_gpus: Lend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -336,6 +356,21 @@ def test_streams_wait_for_the_ones_that_made_and_compiled_genes(imaginary_gpus: 
     with device.aside():
         network = on_gpu(genomes(12, 9))
     assert network(x).tobytes() == expected
+
+
+def test_parts_wait_for_the_stream_that_compiled_them(
+    imaginary_gpus: Lend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    imaginary_gpus(pace="late")
+    (device,) = usable_devices()
+    x = random_samples(random.Random(3), (16, 3), np.float32)
+    monkeypatch.setattr(Device, "free_memory", lambda self: 7 * 16 * 2 * 4)
+    expected = evonet.compile(genomes(24, 9), backend="cpu")(x).tobytes()
+    assert on_gpu(genomes(24, 9))(x).tobytes() == expected  # loads the kernels
+    with device.aside():
+        network = on_gpu(genomes(24, 9))
+    assert network(x).tobytes() == expected
+    assert not was_built(network)
 
 
 def test_a_team_has_the_memory_that_it_lays_out(imaginary_gpus: Lend) -> None:

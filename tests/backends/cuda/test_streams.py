@@ -173,6 +173,20 @@ def test_the_memory_of_states_is_not_freed_while_another_stream_reads_it(
         assert wrong_genomes(y.get(), expected) == 0
 
 
+def test_memory_is_not_freed_while_another_stream_writes_it(imaginary_gpus: Lend) -> None:
+    machine = imaginary_gpus(pace="late")
+    (device,) = usable_devices()
+    memory = Resident(device, {"": device.empty((9,), np.float32)})
+    device.finish()
+    with device.aside():
+        memory.wait()
+        device.copy_from_host(np.ones(9, np.float32), memory.arrays[""], 0)
+        memory.was_written()
+    assert not machine.queues.is_idle(0)
+    del memory
+    assert machine.queues.is_idle(0)
+
+
 def pinned_copy(x: np.ndarray) -> np.ndarray:
     """A NumPy array in page-locked memory, as users of CuPy make them."""
     import cupy

@@ -112,9 +112,10 @@ def breed_children(
             np.int64(words),
         ),
     )
-    parents.was_read()
     del scratch
-    return _join(device, brood, summary, next_numbers, (parents, *both))
+    children = _join(device, brood, summary, next_numbers, (parents, *both))
+    parents.was_read()  # by the kernel that joins the children, too
+    return children
 
 
 def first_children(

@@ -13,6 +13,7 @@ arrays there:
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 
 from evonet.backends.cuda.genetics.sums import THREADS, blocks_for, fill
 from evonet.backends.cuda.resident import Resident
+from evonet.errors import DeviceMemoryError
 from evonet.genes.arrays import ARRAYS, GROUPS, GeneArrays, Int64Array, RealType, starts_of
 
 if TYPE_CHECKING:
@@ -110,8 +112,12 @@ class DeviceGenes:
 
     def count_enabled(self) -> int:
         """Counts the connections that are enabled."""
-        if "enabled" in self._fetched or self.num_connections == 0:
-            return int(np.count_nonzero(self.fetch("enabled")))
+        if "enabled" not in self._fetched and self.num_connections > 0:
+            with contextlib.suppress(DeviceMemoryError):
+                return self._count_there()
+        return int(np.count_nonzero(self.fetch("enabled")))
+
+    def _count_there(self) -> int:
         self.wait()
         total = self.device.empty((1,), np.uint64)
         fill(self.device, total, 0)
