@@ -21,8 +21,8 @@
 #include <initializer_list>
 #include <limits>
 #include <string>
+#include <string_view>
 #include <type_traits>
-#include <vector>
 
 namespace nb = nanobind;
 
@@ -48,15 +48,10 @@ using Out = Array<E, 1>;
 constexpr int64_t kAnySize = -1;
 
 // Raises an exception of evonet/errors.py.
-[[noreturn]] inline void raise_error(const char* type, const std::string& message) {
-  const nb::object error = nb::module_::import_("evonet.errors").attr(type);
-  PyErr_SetString(error.ptr(), message.c_str());
-  throw nb::python_error();
-}
+[[noreturn]] void raise_error(const char* type, const std::string& message);
 
-[[noreturn]] inline void refuse(const std::string& name, const std::string& what) {
-  raise_error("ShapeError", name + " " + what + ".");
-}
+// Raises a ShapeError: what is wrong with an argument.
+[[noreturn]] void refuse(std::string_view name, std::string_view what);
 
 template <class E>
 constexpr const char* type_name() {
@@ -71,102 +66,77 @@ constexpr const char* type_name() {
   return "of another type";
 }
 
-// What str() makes of a Python object.
-inline std::string text_of(const nb::object& object) {
-  const nb::object text = nb::steal(PyObject_Str(object.ptr()));
-  const char* bytes = text.is_valid() ? PyUnicode_AsUTF8AndSize(text.ptr(), nullptr) : nullptr;
-  if (bytes == nullptr) throw nb::python_error();
-  return bytes;
-}
-
 // [2, any, 3]
-template <class Sizes>
-std::string shape_text(const Sizes& sizes) {
-  std::string text = "[";
-  for (int64_t size : sizes) {
-    if (text.size() > 1) text += ", ";
-    text += size == kAnySize ? "any" : std::to_string(size);
-  }
-  return text + "]";
-}
+std::string shape_text(const int64_t* sizes, size_t count);
+
+// An array of any type: what is checked of all of them, compiled once.
+struct ArrayPlace {
+  const void* data;
+  size_t alignment;
+  const int64_t* shape;
+  size_t ndim;
+};
+void check_place(std::string_view name, const ArrayPlace& array,
+                 std::initializer_list<int64_t> wanted);
 
 // Raises unless an array has a shape, and lies where its type may lie.
 template <class Found>
-void check_shape(const std::string& name, const Found& array,
-                 std::initializer_list<int64_t> wanted) {
-  bool fits = array.ndim() == wanted.size();
-  size_t d = 0;
-  for (auto size = wanted.begin(); fits && size != wanted.end(); ++size, ++d) {
-    fits = *size == kAnySize || static_cast<int64_t>(array.shape(d)) == *size;
-  }
-  if (!fits) {
-    std::vector<int64_t> found;
-    for (size_t i = 0; i < array.ndim(); ++i) found.push_back(static_cast<int64_t>(array.shape(i)));
-    refuse(name, "must have shape " + shape_text(wanted) + ", found " + shape_text(found));
-  }
+void check_shape(std::string_view name, const Found& array, std::initializer_list<int64_t> wanted) {
   using E = std::remove_pointer_t<decltype(array.data())>;
-  if (reinterpret_cast<uintptr_t>(array.data()) % alignof(E) != 0) {
-    refuse(name, "does not lie at a multiple of its type's size in memory; pass a copy");
-  }
+  check_place(name, {array.data(), alignof(E), array.shape_ptr(), array.ndim()}, wanted);
 }
+
+[[noreturn]] void refuse_array(std::string_view name, const nb::object& found, const char* type,
+                               int dimensions);
 
 // Reads an array that Python code holds, without converting it.
 template <class E, int N = 1>
-Array<E, N> read_array(const std::string& name, const nb::object& found,
+Array<E, N> read_array(std::string_view name, const nb::object& found,
                        std::initializer_list<int64_t> wanted) {
   Array<E, N> array;
-  if (!nb::try_cast(found, array, false)) {
-    const nb::object type = nb::getattr(found, "dtype", nb::none());
-    const std::string is = type.is_none()
-                               ? text_of(found.type().attr("__name__"))
-                               : text_of(type) + " of shape " + text_of(found.attr("shape"));
-    refuse(name, std::string("must be a contiguous array ") + type_name<E>() + " of " +
-                     std::to_string(N) + (N == 1 ? " dimension" : " dimensions") +
-                     " in the host's memory, found " + is);
-  }
+  if (!nb::try_cast(found, array, false)) refuse_array(name, found, type_name<E>(), N);
   check_shape(name, array, wanted);
   return array;
 }
 
+[[noreturn]] void refuse_position(std::string_view name, int64_t index, int64_t found,
+                                  int64_t least, int64_t end);
+
 // Raises unless all values lie in [least, end).
 template <class E>
-void check_positions(const std::string& name, const E* values, int64_t count, int64_t least,
+void check_positions(std::string_view name, const E* values, int64_t count, int64_t least,
                      int64_t end) {
   bool fits = true;
   for (int64_t i = 0; i < count; ++i) fits &= least <= values[i] && values[i] < end;
   if (fits) return;
   for (int64_t i = 0; i < count; ++i) {
     if (least <= values[i] && values[i] < end) continue;
-    refuse(name + "[" + std::to_string(i) + "]", "is " + std::to_string(values[i]) +
-                                                     ", and must be from " + std::to_string(least) +
-                                                     " to " + std::to_string(end - 1));
+    refuse_position(name, i, static_cast<int64_t>(values[i]), least, end);
   }
 }
 
 template <class Found>
-void check_positions(const std::string& name, const Found& array, int64_t least, int64_t end) {
+void check_positions(std::string_view name, const Found& array, int64_t least, int64_t end) {
   check_positions(name, array.data(), static_cast<int64_t>(array.size()), least, end);
 }
 
+[[noreturn]] void refuse_offsets(std::string_view name, int64_t total);
+
 // Raises unless values ascend from 0 to `total`.
 template <class E>
-void check_offsets(const std::string& name, const E* values, int64_t count, int64_t total) {
+void check_offsets(std::string_view name, const E* values, int64_t count, int64_t total) {
   bool ascends = count > 0 && values[0] == 0 && values[count - 1] == total;
   for (int64_t i = 1; i < count; ++i) ascends &= values[i - 1] <= values[i];
-  if (!ascends) refuse(name, "must ascend from 0 to " + std::to_string(total));
+  if (!ascends) refuse_offsets(name, total);
 }
 
 template <class Found>
-void check_offsets(const std::string& name, const Found& array, int64_t total) {
+void check_offsets(std::string_view name, const Found& array, int64_t total) {
   check_offsets(name, array.data(), static_cast<int64_t>(array.size()), total);
 }
 
 // Raises unless a number lies in [least, most].
-inline void check_number(const std::string& name, int64_t value, int64_t least, int64_t most) {
-  if (least <= value && value <= most) return;
-  refuse(name, "is " + std::to_string(value) + ", and must be from " + std::to_string(least) +
-                   " to " + std::to_string(most));
-}
+void check_number(std::string_view name, int64_t value, int64_t least, int64_t most);
 
 constexpr int64_t kMostInt32 = std::numeric_limits<int32_t>::max();
 

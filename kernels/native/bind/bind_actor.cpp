@@ -84,8 +84,8 @@ class Actor {
 
   void read(const Observation& seen) {
     if (seen.shape(0) != x_.size()) {
-      refuse("x", "must have shape " + shape_text(std::vector<int64_t>{one_.num_inputs}) +
-                      ", found [" + std::to_string(seen.shape(0)) + "]");
+      refuse("x", "must have shape [" + std::to_string(one_.num_inputs) + "], found [" +
+                      std::to_string(seen.shape(0)) + "]");
     }
     if (seen.dtype() == nb::dtype<float>()) {
       copy<float>(seen);
