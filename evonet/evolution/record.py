@@ -150,7 +150,7 @@ def describe_generation(
     fitness, population = state.fitness, state.population
     low, high = float(fitness.min()), float(fitness.max())
     top = algorithm.fittest(fitness)
-    best = population[[top]]
+    best_nodes, best_connections = population.nodes_and_enabled(top)
     mean, std = mean_and_deviation(fitness)
     description = algorithm.describe()
     details = description.fields
@@ -169,8 +169,8 @@ def describe_generation(
         size=len(population),
         mean_nodes=population.num_nodes / len(population),
         mean_connections=population.num_enabled / len(population),
-        best_nodes=best.num_nodes,
-        best_connections=best.num_enabled,
+        best_nodes=best_nodes,
+        best_connections=best_connections,
         evaluations=evaluations,
         details=details,
         summary=description.summary,

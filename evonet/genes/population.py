@@ -437,6 +437,19 @@ class Population:
             arrays = {name: getattr(self, name).astype(to) for name in reals}
         return self._with(arrays, validate=to == np.float32)
 
+    def nodes_and_enabled(self, genome: int) -> tuple[int, int]:
+        """Returns the numbers of nodes and of enabled connections of one genome.
+
+        Args:
+            genome: Its position, from 0.
+        """
+        if self.distant is not None:
+            one = self[[genome]]
+            return one.num_nodes, one.num_enabled
+        first, last = self.conn_start[genome], self.conn_start[genome + 1]
+        nodes = self.node_start[genome + 1] - self.node_start[genome]
+        return int(nodes), int(np.count_nonzero(self.enabled[first:last]))
+
     def __len__(self) -> int:
         return self.num_genomes
 

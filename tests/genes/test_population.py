@@ -48,6 +48,13 @@ def test_counts_and_sizes() -> None:
     )
 
 
+@given(populations())
+def test_genes_are_counted_as_in_the_genome_alone(population: Population) -> None:
+    for i in range(len(population)):
+        alone = population[[i]]
+        assert population.nodes_and_enabled(i) == (alone.num_nodes, alone.num_enabled)
+
+
 def test_nbytes_counts_every_array() -> None:
     # Per genome 2 offsets, per node 8 + 3 * 4 + 2 bytes, per connection 3 * 8 + 4 + 1 + 4 bytes.
     assert xor().nbytes == 2 * 16 + 2 * 22 + 5 * 33

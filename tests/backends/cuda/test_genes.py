@@ -98,6 +98,18 @@ def test_few_genomes_are_gathered_alone(imaginary_gpus: Lend, fetched: list[int]
     assert not fetched  # all of it is on the host by now
 
 
+def test_counting_the_genes_of_a_genome_fetches_that_one_alone(
+    imaginary_gpus: Lend, fetched: list[int]
+) -> None:
+    imaginary_gpus()
+    (device,) = usable_devices()
+    population = some_genomes()
+    there = moved(population, device)
+    fetched.clear()
+    assert there.nodes_and_enabled(7) == population.nodes_and_enabled(7)
+    assert sum(fetched) < population.nbytes / 2
+
+
 def test_genes_are_found_on_their_own_gpu_only(imaginary_gpus: Lend) -> None:
     machine = imaginary_gpus(num_devices=2)
     first, second = usable_devices()
