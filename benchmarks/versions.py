@@ -59,6 +59,16 @@ def workloads(threads: int) -> dict[str, Callable[[], Callable[[], object]]]:
         genomes = population(50, 200, 1000)
         return lambda: evonet.compile(genomes, **options)
 
+    def plugin(**how: bool) -> Callable[[], object]:
+        from evonet.bench.peers.neat_python import neat_genomes
+        from evonet.plugins.neat_python import BatchEvaluator
+
+        genomes, config = neat_genomes(population(50, 200, 200, "float64"))
+        rng = np.random.default_rng(0)
+        x, y = rng.standard_normal((32, 8)), rng.random((32, 4))
+        evaluator = BatchEvaluator.from_data(x, y, **how)
+        return lambda: evaluator(genomes, config)
+
     return {
         "forward, 10/30, 32 samples": lambda: forward(population(10, 30, 1000), 32),
         "forward, 50/200, 32 samples": lambda: forward(population(50, 200, 1000), 32),
@@ -75,6 +85,8 @@ def workloads(threads: int) -> dict[str, Callable[[], Callable[[], object]]]:
         "ten generations of 1,000": lambda: generations(1000),
         "ten generations of 10,000": lambda: generations(10000),
         "rollout, cartpole": rollout,
+        "plugin, neat-python's bits": plugin,
+        "plugin, exact=False": lambda: plugin(exact=False),
     }
 
 
