@@ -21,6 +21,12 @@ void bind_actor(nb::module_& m);
 // Adds the functions of evolution to the module.
 void bind_evolution(nb::module_& m);
 
+// Adds networks that evaluate samples to the module.
+void bind_forward(nb::module_& m);
+
+// Adds single activations and aggregations to the module.
+void bind_functions(nb::module_& m);
+
 // Adds gradients and learning to the module.
 void bind_gradient(nb::module_& m);
 
@@ -41,6 +47,9 @@ void bind_packer(nb::module_& m);
 
 // Adds control tasks and their rollouts to the module.
 void bind_rollout(nb::module_& m);
+
+// Adds the compiler of genomes and the check of schedules to the module.
+void bind_schedule(nb::module_& m);
 
 // Adds wide levels to the module.
 void bind_wide(nb::module_& m);
