@@ -44,12 +44,13 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
-def did_you_mean(found: object, allowed: Iterable[str]) -> str:
+def did_you_mean(found: object, allowed: Iterable[str], listed_as: str = "Allowed:") -> str:
     """Ends a message with the nearest allowed names, or with all of them if they are few.
 
     Args:
         found: What was found; upper and lower case count as equal.
         allowed: What would have been accepted; names may come from a file.
+        listed_as: How the list of all names starts.
     """
     options = list(map(name, allowed))
     word = found.lower()[:MOST_CHARACTERS] if isinstance(found, str) else ""
@@ -59,7 +60,7 @@ def did_you_mean(found: object, allowed: Iterable[str]) -> str:
     by_lower_case = {option.lower(): option for option in options}
     for match in difflib.get_close_matches(word, by_lower_case, n=1):
         return f'Did you mean "{by_lower_case[match]}"?'
-    return f"Allowed: {', '.join(sorted(options))}." if len(options) <= MOST_NAMES else ""
+    return f"{listed_as} {', '.join(sorted(options))}." if len(options) <= MOST_NAMES else ""
 
 
 def number(value: float, digits: int = 5) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,7 @@ def command(run: Path, episodes: int, seed: int, film: Path | None, show: bool) 
     --film and --show are for Gymnasium environments that can draw themselves.
     """
     from evonet.config import Config
+    from evonet.errors import OptionError
     from evonet.evolution.race import interval
     from evonet.runs import RunFolder
     from evonet.runs.champion import read_champion
@@ -46,6 +48,11 @@ def command(run: Path, episodes: int, seed: int, film: Path | None, show: bool) 
     if show:
         _watch(task, network, fresh, episodes)
         return
+    if champion.encoding is not None:
+        raise OptionError(
+            f"{run}: its champion answers examples and has no episodes to play. Let it answer "
+            f"others: evonet predict {shlex.quote(str(run))} FILE"
+        )
     returns = task.returns(network, fresh, 0, episodes)[0]
     for number, total in enumerate(returns.tolist(), 1):
         click.echo(f"episode {number:4}  return {total:g}")

@@ -138,12 +138,19 @@ class Algorithm(ABC):
         self._rules = genome_rules(config)
         self.state = self.first_state(0) if state is None else self.continued_state(state)
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {key: value for key, value in self.__dict__.items() if key != "_engine"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._engine = make_engine(self.backend, self.threads)
+
     # ---- what users see ----------------------------------------------------------------------
 
     def __repr__(self) -> str:
         population, best = self.state.population, self.best
         found = "" if best is None else f", best {best.fitness:.6g}"
-        more = self.describe().summary if best is not None else ""
+        more = self.describe().summary if self.state.fitness is not None else ""
         return (
             f"{type(self).__name__}(generation {self.generation}, "
             f"{counted(len(population), 'genome')}, {counted(population.num_inputs, 'input')}, "

@@ -62,6 +62,10 @@ class Islands(Algorithm):
 
     state: IslandsState
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # No module has a class that `islands_of` made.
+        return _restore, (self.inner,), self.__getstate__()
+
     # ---- states --------------------------------------------------------------------------------
 
     def first_state(self, generation: int) -> IslandsState:
@@ -299,3 +303,9 @@ def islands_of(inner: type[Algorithm]) -> type[Islands]:
         "packed_arrays": tuple(arrays),
     }
     return type(f"IslandsOf{inner.__name__}", (Islands,), content)
+
+
+def _restore(inner: type[Algorithm]) -> Islands:
+    """Makes islands that take their state from a pickle."""
+    made = islands_of(inner)
+    return made.__new__(made)

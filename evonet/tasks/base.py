@@ -119,7 +119,7 @@ class Task:
         Raises:
             OptionError: The task has no episodes.
         """
-        raise OptionError(f"{self!r} has no episodes that could be repeated.")
+        raise OptionError(f"{self!r} has no episodes to play.")
 
     def film(self, network: Network, seed: int) -> bytes | None:
         """Draws an episode of one network as an animated PNG; None if there is nothing to see.

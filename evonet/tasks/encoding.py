@@ -274,7 +274,7 @@ def sort_values(values: set[str]) -> tuple[str, ...]:
 
 def _encode(table: Table, column: Column) -> Reals:
     if column.name not in table.names:
-        hint = did_you_mean(column.name, table.names)
+        hint = did_you_mean(column.name, table.names, "Its columns are")
         raise FileFormatError(f"{table.path}: has no column {show(column.name)}. {hint}")
     cells = table.column(column.name)
     if column.dates is not None:

@@ -87,7 +87,9 @@ class GymnasiumTask(Task):
             raise OptionError(
                 "gym: tasks need Gymnasium. Install it with: pip install 'evonet-gpu[gym]'"
             ) from None
-        from evonet.tasks.environments.spaces import decoder, is_wide, size_of
+        from gymnasium.spaces import Dict
+
+        from evonet.tasks.environments.spaces import decoder, is_wide, names_of, size_of
         from evonet.tasks.environments.statistics import Statistics
 
         if options is None:
@@ -120,6 +122,10 @@ class GymnasiumTask(Task):
             self.num_inputs = seen * self.frame_stack if screen is None else screen.num_features
             self.num_outputs = size_of(example.action_space, self.label, "actions")
             self._action_space = example.action_space
+            if isinstance(self._space, Dict) and screen is None and self.frame_stack == 1:
+                self.input_names = tuple(names_of(self._space))
+            if isinstance(self._action_space, Dict):
+                self.output_names = tuple(names_of(self._action_space))
             self._decode = decoder(self._action_space)
         finally:
             example.close()

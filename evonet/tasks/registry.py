@@ -136,10 +136,16 @@ def find_task(name: str) -> RegisteredTask:
         return RegisteredTask(name, provider.summary, partial(provider.load(), rest))
     if colon:
         return RegisteredTask(name, "a custom task", find_class(name))
+    if name in TASK_PREFIXES:
+        raise OptionError(
+            f"{show(name)} is not a task but the first part of one: {name}:NAME, for "
+            f"{TASK_PREFIXES[name].summary}."
+        )
     if name not in TASKS:
+        places = ", ".join(f'"{prefix}:NAME"' for prefix in sorted(TASK_PREFIXES))
         hint = did_you_mean(name, TASKS)
         raise OptionError(
-            f'{show(name)} is not a task. {hint} "gym:NAME" and "module:Class" are also allowed.'
+            f'{show(name)} is not a task. {hint} {places} and "module:Class" are also allowed.'
         )
     return TASKS[name]
 

@@ -36,7 +36,8 @@ def regression(
     Args:
         data: Path of a CSV file, or of an NPZ file with x and y, or (x, y) arrays.
         targets: The columns of a CSV file to predict; None for the last.
-        test_fraction: The fraction of examples to hold out for `test_scores`.
+        test_fraction: The fraction of examples to hold out: nothing depends on them, and the run
+            ends with their scores.
         validation_fraction: The fraction of the others that decides which genome is the best so
             far, and thus, with run.patience, when to stop; no fitness depends on it.
         split_seed: Decides which examples are in which part.
@@ -107,7 +108,8 @@ def classification(
     Args:
         data: Path of a CSV file, or of an NPZ file with x and y, or (x, y) arrays.
         targets: The column of a CSV file that holds the class; None for the last.
-        test_fraction: The fraction of examples to hold out for `test_scores`.
+        test_fraction: The fraction of examples to hold out: nothing depends on them, and the run
+            ends with their scores.
         validation_fraction: The fraction of the others that decides which genome is the best so
             far, and thus, with run.patience, when to stop; no fitness depends on it.
         split_seed: Decides which examples are in which part.

@@ -367,6 +367,12 @@ def test_a_new_config_names_every_setting_and_its_default(evonet: CommandLine, t
             assert uncommented.task.get(option) == written.task.get(option, default)
 
 
+@pytest.mark.parametrize("task", [*TASKS, "gym:CartPole-v1", "jax:nowhere:Maze"])
+def test_a_new_config_has_an_example_for_every_option(evonet: CommandLine, task: str) -> None:
+    evonet("new", "mine", "--task", task)
+    assert '"?"' not in Path("mine.toml").read_text()
+
+
 def test_a_new_config_says_which_lines_are_of_evonets_own(evonet: CommandLine) -> None:
     for task, own in (("mountain_car", True), ("iris", False)):
         evonet("new", task, "--task", task)
@@ -461,6 +467,8 @@ def one_line(said: tuple[int, str, str], status: Exit, *words: str) -> None:
         (["inspect", "nowhere"], Exit.ERROR, ["nowhere: No such file"]),
         (["inspect", "typo.toml"], Exit.ERROR, ["typo.toml: is not valid JSON"]),
         (["tasks", "carpole"], Exit.ERROR, ['Did you mean "cartpole"?']),
+        (["tasks", "gym"], Exit.ERROR, ['"gym" is not a task but the first part', "gym:NAME"]),
+        (["evolve", "xyz"], Exit.ERROR, ['"gym:NAME", "jax:NAME", "minatar:NAME"']),
         (["new", "there", "--task", "carpole"], Exit.ERROR, ['Did you mean "cartpole"?']),
         (["new", "no/such/folder"], Exit.ERROR, ["no/such/folder.toml: No such file"]),
     ],

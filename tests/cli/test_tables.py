@@ -102,6 +102,13 @@ def test_quiet_runs_on_tables_print_nothing(evonet: CommandLine) -> None:
     assert (said.status, said.out, said.err) == (Exit.DONE, "", "")
 
 
+def test_a_champion_of_a_table_has_nothing_to_play(evonet: CommandLine) -> None:
+    evonet("evolve", "fruit.csv", "--generations", 1, "--out", "run", "-q")
+    said = evonet("play", "run")
+    assert said.status == Exit.ERROR
+    assert "evonet predict run FILE" in said.err
+
+
 def test_the_other_kind_is_a_name_away(evonet: CommandLine) -> None:
     Path("level.csv").write_text("x,y\n" + "\n".join(f"{i},{i % 3}" for i in range(30)))
     said = evonet("evolve", "level.csv", "--generations", 1, "--out", "a")
@@ -115,7 +122,7 @@ def test_the_other_kind_is_a_name_away(evonet: CommandLine) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("colour\nred\n", 'has no column "weight"'),
+        ("colour\nred\n", 'has no column "weight". Its columns are colour.'),
         ("weight,color\n1,red\n", 'has no column "colour". Did you mean "color"?'),
         ("weight,colour\n1,red\n2,blue\n", 'row 3, column "colour" holds "blue", which no example'),
         ("weight,colour\n1,red\nheavy,red\n", 'row 3, column "weight" holds "heavy"'),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 import signal
 import sys
 from pathlib import Path
@@ -14,6 +16,7 @@ import pytest
 import evonet
 from evonet.errors import CheckpointError, OptionError
 from evonet.evolution.algorithms import find_algorithm, reference_to
+from evonet.evolution.islands import islands_of
 from evonet.evolution.record import GenerationRecord
 from evonet.tasks import xor
 from tests.support.cli_runs import CommandLine, finish, metrics_of, start, wait_for_generations
@@ -42,6 +45,27 @@ def test_the_best_survive_and_the_rest_are_their_children() -> None:
     assert algorithm.state.ids.tolist() == [2, 5, 8, *range(11, 18)]
     assert children[[0, 1, 2]] == population[[1, 4, 7]]
     assert algorithm.generation == 1
+
+
+@pytest.mark.parametrize("told", [False, True])
+@pytest.mark.parametrize("kind", [evonet.NEAT, islands_of(evonet.NEAT)])
+def test_a_pickled_algorithm_evolves_as_the_original_does(
+    kind: type[evonet.NEAT], told: bool
+) -> None:
+    fitness = np.arange(10.0)
+    islands = 1 if kind is evonet.NEAT else 2
+    config = make_config({"neat.pop_size": 10 // islands, "islands.count": islands})
+    algorithm = kind(config, num_inputs=2, num_outputs=1)
+    if told:
+        algorithm.tell(fitness)
+        assert repr(algorithm).endswith("seed 0)")
+        algorithm.ask()  # the next generation, of which nothing is known yet
+    copies = [pickle.loads(pickle.dumps(algorithm)), copy.deepcopy(algorithm)]
+    algorithm.tell(fitness)
+    for other in copies:
+        assert "10 genomes, 2 inputs, 1 output" in repr(other)
+        other.tell(fitness)
+        assert other.ask() == algorithm.ask()
 
 
 def test_records_have_what_the_algorithm_describes() -> None:

@@ -24,7 +24,7 @@ from evonet.runs.start import resume_run, start_run
 from evonet.tasks import Control, Task, make_task
 from evonet.tasks.environments.environment import Environment
 from evonet.tasks.environments.episodes import play
-from evonet.tasks.environments.spaces import decoder, flatten, size_of
+from evonet.tasks.environments.spaces import decoder, flatten, names_of, size_of
 from evonet.tasks.environments.statistics import Statistics
 from evonet.tasks.gymnasium import GymnasiumTask
 
@@ -225,6 +225,14 @@ NESTED = spaces.Dict(
 def test_observations_become_numbers(space: Any, seen: Any, numbers: list[float]) -> None:
     assert flatten(space, seen).tolist() == numbers
     assert size_of(space, "x", "observations") == len(numbers)
+
+
+def test_numbers_of_a_dict_are_named_by_its_keys() -> None:
+    names = names_of(NESTED)
+    assert names[:4] == ["a 0", "a 1", "a 2", "a 3"]
+    assert names[4:8] == ["b.0 = 5", "b.0 = 6", "b.1 0", "b.1 1"]
+    assert len(names) == size_of(NESTED, "x", "observations")
+    assert names_of(spaces.Dict({"speed": spaces.Box(0, 1, (1,))})) == ["speed"]
 
 
 def test_any_allowed_space_has_actions_that_it_contains() -> None:

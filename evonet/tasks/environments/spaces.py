@@ -63,6 +63,23 @@ def size_of(space: spaces.Space[Any], name: str, what: str) -> int:
     )
 
 
+def names_of(space: spaces.Space[Any], name: str = "") -> list[str]:
+    """Names the numbers that stand for a space by the keys of its Dicts, such as "arm.speed 2".
+
+    Args:
+        space: A space that `size_of` accepts.
+        name: The names of the Dicts and Tuples around it.
+    """
+    if isinstance(space, spaces.Dict | spaces.Tuple):
+        parts = space.spaces.items() if isinstance(space, spaces.Dict) else enumerate(space.spaces)
+        inner = [names_of(part, f"{name}.{key}" if name else str(key)) for key, part in parts]
+        return [found for names in inner for found in names]
+    if isinstance(space, spaces.Discrete):
+        return [f"{name} = {value + int(space.start)}" for value in range(int(space.n))]
+    size = size_of(space, "", "")
+    return [name] if size == 1 else [f"{name} {i}" for i in range(size)]
+
+
 def is_wide(space: spaces.Space[Any]) -> bool:
     """Whether networks may see numbers far from 1: by wide bounds, or none; not for images."""
     if isinstance(space, spaces.Box):
