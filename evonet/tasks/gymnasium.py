@@ -80,6 +80,7 @@ class GymnasiumTask(Task):
         Raises:
             OptionError: Gymnasium is not installed or has no such environment, or an option is out
                 of range.
+            EpisodeError: The environment cannot be closed.
         """
         try:
             import gymnasium  # noqa: F401
@@ -89,6 +90,7 @@ class GymnasiumTask(Task):
             ) from None
         from gymnasium.spaces import Dict
 
+        from evonet.tasks.environments.environment import close_environment
         from evonet.tasks.environments.spaces import decoder, is_wide, names_of, size_of
         from evonet.tasks.environments.statistics import Statistics
 
@@ -128,7 +130,7 @@ class GymnasiumTask(Task):
                 self.output_names = tuple(names_of(self._action_space))
             self._decode = decoder(self._action_space)
         finally:
-            example.close()
+            close_environment(example, self.label)
         self.normalize = read_option("normalize", normalize, Flag(), wide)
         limit = (spec and spec.max_episode_steps) or self.most_steps
         self.max_steps = read_option("max_steps", max_steps, Whole(1), limit)

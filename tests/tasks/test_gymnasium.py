@@ -485,6 +485,19 @@ gymnasium.register("Drawn-v0", Drawn, reward_threshold=1e9)
 """
 
 
+def test_an_environment_that_cannot_be_closed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    from gymnasium.envs.classic_control import CartPoleEnv
+
+    def fail(_: object) -> None:
+        raise RuntimeError("the window\nis gone")
+
+    monkeypatch.setattr(CartPoleEnv, "close", fail)
+    with pytest.raises(
+        EpisodeError, match="gym:CartPole-v1: .* closed: RuntimeError: the window is"
+    ):
+        gym_task("CartPole-v1")
+
+
 @pytest.fixture
 def drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     (tmp_path / "drawn_games.py").write_text(DRAWN)

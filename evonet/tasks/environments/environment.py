@@ -47,6 +47,24 @@ def make_environment(name: str, options: Mapping[str, Any], **more: Any) -> gymn
         raise OptionError(f"gym:{name} cannot be made: {kind}{text}") from error
 
 
+def close_environment(environment: gymnasium.Env[Any, Any], name: str) -> None:
+    """Closes an environment.
+
+    Args:
+        environment: The environment.
+        name: What users call it, such as "gym:CartPole-v1".
+
+    Raises:
+        EpisodeError: It raised an error.
+    """
+    try:
+        environment.close()
+    except Exception as error:
+        text = " ".join(str(error).split())
+        message = f"{name}: the environment failed when it was closed: "
+        raise EpisodeError(f"{message}{type(error).__name__}: {text}") from error
+
+
 def _strip(environment: gymnasium.Env[Any, Any]) -> tuple[gymnasium.Env[Any, Any], int | None]:
     """Returns what is left without the wrappers that every environment has, and its step limit."""
     limit = None
@@ -182,5 +200,9 @@ class Environment:
         ) from error
 
     def close(self) -> None:
-        """Closes the environment."""
-        self.environment.close()
+        """Closes the environment.
+
+        Raises:
+            EpisodeError: It raised an error.
+        """
+        close_environment(self.environment, self.name)
