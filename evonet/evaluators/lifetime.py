@@ -136,7 +136,8 @@ def _curves(learned: Learned, check_every: int) -> Curves:
         looks = learned.held_out.T
         at = np.minimum(np.arange(looks.shape[1]) * check_every, losses.shape[1])
         chosen = np.unique(np.linspace(0, looks.shape[1] - 1, CURVE_POINTS).astype(int))
-        found = looks[:, chosen]
+        stopped = at[chosen] > np.isfinite(losses).sum(axis=1)[:, None]
+        found = np.where(stopped, np.nan, looks[:, chosen])
         curves["looks"] = np.where(np.isfinite(found), at[chosen], np.nan)
         curves["validation"] = found
     return curves

@@ -10,16 +10,18 @@ import os
 import socket
 import sys
 import sysconfig
+import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from evonet.config.workers import WorkersTable
 from evonet.errors import OptionError, WorkerError
 from evonet.evaluators.jobs import Event, Fault, Job, Piece
+from evonet.evaluators.last_words import LastWords
 from evonet.evaluators.packing import Arrays, cut_arrays
 from evonet.evaluators.parcel import unpack_task
 from evonet.evaluators.process_worker import used_megabytes
@@ -27,10 +29,15 @@ from evonet.evaluators.workbench import Workbench, describe_error
 from evonet.installation import install_command
 from evonet.messages import counted
 
+T = TypeVar("T")
+
 # Seconds after which a cluster that has started no worker at all is given up.
 START_SECONDS: Final = 180.0
 # Seconds from one look at a cluster to the next while nothing happens.
 LOOK_EVERY: Final = 2.0
+# What is left to say if it is too late to say anything else.
+ENDED: Final = "the run was ended from outside, as Ray does when the cluster is lost."
+SAVED: Final = "What was saved is still there: once the cluster is back, resume the run."
 
 
 class RayWorker:
@@ -99,8 +106,10 @@ class RayCrew:
         self._is_ready = False
         self._connected_here = not self._ray.is_initialized()
         self.dashboard = ""
+        self._last_words: LastWords | None = None
         if self._connected_here:
             self._connect()
+            self._last_words = LastWords(f"evonet: {ENDED} {SAVED}")
         self._head: tuple[str, int] | None = None
         self._missed, self._looked = 0, time.monotonic()
         with suppress(Exception):  # through Ray's client, the head's address is not known
@@ -189,10 +198,13 @@ class RayCrew:
         """Calls an actor; see `Crew`."""
         assert self._job is not None
         job, arrays = self._job
-        with self._cluster():
+        actor = self._members[worker].actor
+
+        def send() -> Any:
             stored = self._ray.put(cut_arrays(arrays, piece.start, piece.stop))
-            ref = self._members[worker].actor.work.remote(job, piece, stored)
-        self._refs[ref] = worker, token
+            return actor.work.remote(job, piece, stored)
+
+        self._refs[self._call(send)] = worker, token
 
     def wait(self, seconds: float | None) -> list[Event]:
         """Waits for answers and deaths; see `Crew`."""
@@ -218,8 +230,7 @@ class RayCrew:
         worker, token = self._refs.pop(ref)
         member = self._members[worker]
         try:
-            with self._cluster():
-                answer = self._ray.get(ref)
+            answer = self._call(lambda: self._ray.get(ref))
         except self._ray.exceptions.RayActorError as error:
             self._start(worker)
             yield Event(worker, "died", fault=Fault(f"its worker died: {_first_line(error)}"))
@@ -242,28 +253,34 @@ class RayCrew:
 
     def replace(self, worker: int) -> None:
         """Kills an actor and starts another; see `Crew`."""
-        with suppress(Exception):  # it is dead already
-            self._ray.kill(self._members[worker].actor)
+        with suppress(self._ray.exceptions.RayError):  # it is dead already
+            self._call(lambda: self._ray.kill(self._members[worker].actor))
         self._refs = {ref: own for ref, own in self._refs.items() if own[0] != worker}
         self._start(worker)
 
     def close(self) -> None:
         """Kills all actors, and leaves the cluster; see `Crew`."""
-        for member in self._members:
-            with suppress(Exception):  # the cluster is gone
-                if member.actor is not None:
-                    self._ray.kill(member.actor)
+        with suppress(Exception):  # the cluster is gone
+            self._call(self._leave)
         self._members.clear()
         self._refs.clear()
+        if self._last_words is not None:
+            self._last_words.close()
+
+    def _leave(self) -> None:
+        for member in self._members:
+            with suppress(Exception):  # it is dead already
+                if member.actor is not None:
+                    self._ray.kill(member.actor)
         if self._connected_here:
-            with suppress(Exception):
-                self._ray.shutdown()
+            self._ray.shutdown()
 
     def _start(self, worker: int) -> None:
         member, table = self._members[worker], self._table
         variables = {"OMP_NUM_THREADS": str(table.threads)} if table.threads else {}
-        with self._cluster():
-            member.actor = (
+
+        def start() -> tuple[Any, Any]:
+            actor = (
                 self._ray.remote(RayWorker)
                 .options(
                     num_cpus=table.cpus,
@@ -274,7 +291,38 @@ class RayCrew:
                 )
                 .remote(self._data, table.threads)
             )
-            self._refs[member.actor.prepare.remote()] = worker, -1
+            return actor, actor.prepare.remote()
+
+        member.actor, ref = self._call(start)
+        self._refs[ref] = worker, -1
+
+    def _call(self, call: Callable[[], T]) -> T:
+        """Calls Ray from another thread, and looks at the head for as long as it takes.
+
+        Without a head Ray does not return for a minute, and then ends this process.
+
+        Raises:
+            WorkerError: The cluster is lost.
+        """
+        found: list[T] = []
+        raised: list[BaseException] = []
+
+        def run() -> None:
+            try:
+                found.append(call())
+            except BaseException as error:
+                raised.append(error)
+
+        thread = threading.Thread(target=run, name="evonet-ray", daemon=True)
+        thread.start()
+        thread.join(LOOK_EVERY)
+        while thread.is_alive():
+            self._check_head()
+            thread.join(LOOK_EVERY)
+        with self._cluster():
+            for error in raised:
+                raise error
+        return found[0]
 
     def _check_head(self) -> None:
         """Raises if nobody answers at the head's address.
@@ -368,10 +416,7 @@ def _is_own(name: str, module: Any) -> bool:
 
 
 def _lost(reason: str) -> str:
-    return (
-        f"the Ray cluster is lost: {reason} What was saved is still there: once the cluster is "
-        "back, resume the run."
-    )
+    return f"the Ray cluster is lost: {reason} {SAVED}"
 
 
 def _first_line(error: BaseException) -> str:

@@ -184,4 +184,5 @@ svg{font:12px system-ui,sans-serif;background:#fff}
 .later{stroke-dasharray:5 4}
 .node{stroke:#1c2430;stroke-width:1.4;fill:#fff}.output{fill:#d9f2e6}.input{fill:#eef2f8}
 .pin{fill:#1c2430}.node-key{fill:#5b6675;font-size:10px}
+.pin,.node-key{paint-order:stroke;stroke:#fff;stroke-width:2.5px;stroke-linejoin:round}
 """.strip()

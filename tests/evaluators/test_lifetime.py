@@ -111,6 +111,20 @@ def test_the_champion_keeps_how_it_learned() -> None:
     assert len(best.curves["loss"]) == 6
 
 
+def test_looks_at_validation_end_where_learning_ends() -> None:
+    x = np.random.default_rng(1).normal(size=(60, 3))
+    task = make_task("regression", data=(x, x[:, :1]), validation_fraction=0.5)
+    settings = {"steps": 40, "rate": 2.0, "patience": 1, "check_every": 4}
+    config = CONFIG.replace({f"learning.{name}": value for name, value in settings.items()})
+    life = Lifetime.of(config, task)
+    assert life is not None
+    found = Here(task, Dynamics(), lifetime=life).evaluate(POPULATION, IDS, 0, 0)
+    learned = np.isfinite(found.curves["steps"]).sum(axis=1)
+    assert learned.min() < 40  # of steps of such a size most do harm
+    assert np.nanmax(found.curves["looks"], axis=1).tolist() == learned.tolist()
+    assert np.isnan(found.curves["looks"]).tolist() == np.isnan(found.curves["validation"]).tolist()
+
+
 @pytest.mark.parametrize("inherit", ["lamarckian", "baldwinian"])
 def test_a_resumed_run_ends_as_one_that_was_never_interrupted(inherit: str, tmp_path: Path) -> None:
     config = CONFIG.replace({"learning.inherit": inherit, "run.generations": 5})

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import socket
 import sys
+import threading
 import types
 from typing import Any
 
@@ -109,7 +110,6 @@ def test_a_cluster_that_is_lost_ends_the_run_with_a_line(ray: StandIn) -> None:
 def test_a_head_that_does_not_answer_ends_the_run(
     ray: StandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ray_crew, "LOOK_EVERY", 0.0)
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{closed.getsockname()[1]}"
@@ -117,9 +117,30 @@ def test_a_head_that_does_not_answer_ends_the_run(
     ray.get_runtime_context = lambda: context
     ray.answers = False
     there = open_ray(Indexed(), count=1)
+    monkeypatch.setattr(ray_crew, "LOOK_EVERY", 0.0)
     with pytest.raises(WorkerError, match=r"lost: its head does not answer: .* resume the run"):
         evaluate(there)
     there.close()
+
+
+@pytest.mark.parametrize("stuck", ["put", "get", "shutdown"])
+def test_a_call_that_waits_for_a_lost_head_ends_the_run(
+    ray: StandIn, monkeypatch: pytest.MonkeyPatch, stuck: str
+) -> None:
+    with socket.socket() as head:
+        head.bind(("127.0.0.1", 0))
+        head.listen()
+        context = types.SimpleNamespace(gcs_address=f"127.0.0.1:{head.getsockname()[1]}")
+        ray.get_runtime_context = lambda: context
+        there = open_ray(Indexed(), count=1)
+    monkeypatch.setattr(ray_crew, "LOOK_EVERY", 0.01)
+    never = threading.Event()
+    monkeypatch.setattr(ray, stuck, lambda *_: never.wait())
+    if stuck != "shutdown":
+        with pytest.raises(WorkerError, match=r"lost: its head does not answer: .* resume the"):
+            evaluate(there)
+    there.close()
+    never.set()
 
 
 def test_a_task_that_cannot_be_made_there_ends_the_run(ray: StandIn) -> None:

@@ -493,7 +493,7 @@ def test_an_environment_that_cannot_be_closed_is_named(monkeypatch: pytest.Monke
 
     monkeypatch.setattr(CartPoleEnv, "close", fail)
     with pytest.raises(
-        EpisodeError, match="gym:CartPole-v1: .* closed: RuntimeError: the window is"
+        EpisodeError, match=r"gym:CartPole-v1: .* closed: RuntimeError: the window is"
     ):
         gym_task("CartPole-v1")
 
