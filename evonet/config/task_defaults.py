@@ -128,7 +128,7 @@ TASK_DEFAULTS: Final[dict[str, Mapping[str, object]]] = {
     **dict.fromkeys(_CLASSES, TABLE),
     **dict.fromkeys(("regression", "diabetes"), ONE_OUTPUT),
     **{control.name: BOTH_SIDES for control in CONTROLS if control.num_outputs == 1},
-    **dict.fromkeys(("gym:", "jax:"), ENVIRONMENT),  # all names that start so
+    **dict.fromkeys(("gym:", "minatar:", "jax:"), ENVIRONMENT),  # all names that start so
 }
 
 

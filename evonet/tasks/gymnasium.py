@@ -90,7 +90,7 @@ class GymnasiumTask(Task):
             ) from None
         from gymnasium.spaces import Dict
 
-        from evonet.tasks.environments.environment import close_environment
+        from evonet.tasks.environments.environment import action_names, close_environment
         from evonet.tasks.environments.spaces import decoder, is_wide, names_of, size_of
         from evonet.tasks.environments.statistics import Statistics
 
@@ -126,8 +126,7 @@ class GymnasiumTask(Task):
             self._action_space = example.action_space
             if isinstance(self._space, Dict) and screen is None and self.frame_stack == 1:
                 self.input_names = tuple(names_of(self._space))
-            if isinstance(self._action_space, Dict):
-                self.output_names = tuple(names_of(self._action_space))
+            self.output_names = action_names(example)
             self._decode = decoder(self._action_space)
         finally:
             close_environment(example, self.label)

@@ -20,6 +20,7 @@ from evonet.images.spec import front_from_table
 from evonet.tasks import make_task
 from evonet.tasks.environments.pixels import Screen
 from evonet.tasks.gymnasium import GymnasiumTask
+from evonet.tasks.registry import find_task
 
 TABLE: dict[str, Any] = {"seed": 3, "layers": [{"channels": 4, "kernel": 2, "pool": 2}]}
 NAME = "evonet-tests/Screens-v0"
@@ -198,6 +199,17 @@ def test_games_of_minatar_are_tasks(game: str) -> None:
     np.testing.assert_array_equal(first.steps, again.steps)
     assert first.steps.max() <= 40
     assert task.film(evonet.compile(genomes[:1]), 1)[:4] == b"\x89PNG"
+
+
+def test_actions_of_games_have_names() -> None:
+    pytest.importorskip("minatar", reason="needs MinAtar", exc_type=ImportError)
+    assert make_task("minatar:breakout").output_names == ("stay", "left", "right")
+    assert make_task("minatar:space_invaders").output_names == ("stay", "left", "right", "fire")
+
+
+def test_the_largest_output_of_a_game_is_not_lost_among_equals() -> None:
+    settings = find_task("minatar:breakout").settings
+    assert settings["network.output_activation"] == "identity"
 
 
 def test_unknown_options_of_a_game_are_refused() -> None:

@@ -13,7 +13,7 @@ from gymnasium import spaces
 from gymnasium.wrappers import OrderEnforcing, TimeLimit
 
 from evonet.errors import EpisodeError, OptionError
-from evonet.tasks.environments.spaces import flatten
+from evonet.tasks.environments.spaces import flatten, names_of
 from evonet.tasks.user import searching
 
 if TYPE_CHECKING:
@@ -45,6 +45,19 @@ def make_environment(name: str, options: Mapping[str, Any], **more: Any) -> gymn
         kind = "" if isinstance(error, known) else f"{type(error).__name__}: "
         text = " ".join(str(error).split())
         raise OptionError(f"gym:{name} cannot be made: {kind}{text}") from error
+
+
+def action_names(environment: gymnasium.Env[Any, Any]) -> tuple[str, ...]:
+    """What the actions mean, by keys or as Atari's environments say it; empty if nobody says so."""
+    space = environment.action_space
+    if isinstance(space, spaces.Dict):
+        return tuple(names_of(space))
+    try:
+        meanings = environment.unwrapped.get_action_meanings()  # type: ignore[attr-defined]
+        found = tuple(str(name).lower() for name in meanings)
+    except Exception:  # environments may raise anything, and most have no such method
+        return ()
+    return found if isinstance(space, spaces.Discrete) and len(found) == space.n else ()
 
 
 def close_environment(environment: gymnasium.Env[Any, Any], name: str) -> None:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from gymnasium import spaces
 from minatar import Environment as Game
 
+MEANINGS: Final = ("stay", "left", "up", "right", "down", "fire")
 CELL: Final = 16  # pixels of a square of a drawn screen
 
 
@@ -44,6 +45,10 @@ class MinAtarGame(gymnasium.Env[Any, Any]):
         self.action_space = spaces.Discrete(len(self._actions))
         shape = tuple(int(n) for n in self._game.state_shape())
         self.observation_space = spaces.Box(0, 1, shape, np.bool_)
+
+    def get_action_meanings(self) -> list[str]:
+        """Names the actions, as Atari's environments do."""
+        return [MEANINGS[action] for action in self._actions]
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None

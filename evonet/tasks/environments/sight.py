@@ -45,20 +45,10 @@ def describe_screens(task: GymnasiumTask, network: Network, seed: int) -> dict[s
             seen, _, terminated, truncated = environment.step(task.decode(found))
             if terminated or truncated:
                 break
-        labels = _names(environment.environment, actions)
+        labels = list(task.output_names) or [f"action {i}" for i in range(int(actions.n))]
     chosen = np.unique(np.linspace(0, len(images) - 1, MOST_VIEWS).astype(int))
     shown = np.stack([images[i] for i in chosen]).reshape(len(chosen), *screen.front.input_shape)
     return {
         "labels": labels,
         "views": describe_views(screen.front, shown, np.stack([outputs[i] for i in chosen])),
     }
-
-
-def _names(environment: Any, actions: spaces.Discrete) -> list[str]:
-    """What the actions mean, where the environment says so as Atari's do."""
-    try:
-        found = [str(name).lower() for name in environment.unwrapped.get_action_meanings()]
-    except Exception:  # environments may raise anything, and most have no such method
-        found = []
-    numbered = [f"action {i}" for i in range(int(actions.n))]
-    return found if len(found) == len(numbered) else numbered
