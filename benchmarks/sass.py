@@ -167,6 +167,21 @@ def innermost_loops(code: list[str], labels: dict[str, int]) -> tuple[Loop, ...]
     )
 
 
+def count_in_loops(code: Sequence[str], labels: dict[str, int]) -> int:
+    """Counts the instructions that are part of some loop, each once, whatever branches there are.
+
+    A loop goes from a label to the last jump back to it. Code that seldom runs stands at the end
+    and may jump back, so this is an upper bound.
+    """
+    inside = [False] * len(code)
+    for end, instruction in enumerate(code):
+        target = re.search(r"\bBRA\b.*`\((\.L\w*)\)", instruction)
+        begin = labels.get(target[1], len(code)) if target else len(code)
+        if begin < end:  # a jump to itself ends every kernel
+            inside[begin : end + 1] = [True] * (end + 1 - begin)
+    return sum(inside)
+
+
 def hot_loop(loops: Sequence[Loop]) -> Loop | None:
     """The one that adds up products with the fewest instructions."""
     adding = [loop for loop in loops if loop.products]
