@@ -10,6 +10,7 @@ from evonet.backends.cuda.genetics.sums import THREADS, fill
 from evonet.backends.cuda.layout import real_name
 
 if TYPE_CHECKING:
+    from evonet.backends.cuda.device import Device, DeviceArray
     from evonet.backends.cuda.genetics.genes import DeviceGenes
     from evonet.genes.mating import Indices
 
@@ -34,21 +35,17 @@ class Dictionary:
         nodes, conns = max(1, genes.most_nodes), max(1, genes.most_connections)
         words = self.count * nodes, self.count * conns
         bits = [max(2, (2 * size - 1).bit_length()) for size in words]
-        slots = [device.empty((1 << each,), np.int32) for each in bits]
+        slots = _parts(device, [1 << each for each in bits], np.dtype(np.int32), FREE)
         rows = [
-            device.empty((size * attributes * STANDARDS,), real)
+            size * attributes * STANDARDS
             for size, attributes in zip(words, (NODE_ROWS, LINK_ROWS), strict=True)
         ]
-        for array in slots:
-            fill(device, array, FREE)
-        for array in rows:
-            fill(device, array, 0)
         keys = [device.empty((2 * size,), np.int64) for size in words]
         self.arguments: tuple[Any, ...] = (
             *map(np.int32, (nodes, conns, *bits)),
             *slots,
             *keys,
-            *rows,
+            *_parts(device, rows, real, 0),
             device.empty((words[1] * STANDARDS,), np.int64),
             device.empty((2 * STANDARDS,), real),
             device.empty((STANDARDS,), np.int64),
@@ -61,3 +58,11 @@ class Dictionary:
             (THREADS,),
             (*genes.arguments, device.upload(np.ascontiguousarray(chosen)), *self.arguments),
         )
+
+
+def _parts(device: Device, sizes: list[int], dtype: np.dtype[Any], word: int) -> list[DeviceArray]:
+    """Arrays side by side, so that one launch sets all their words."""
+    whole = device.empty((sum(sizes),), dtype)
+    fill(device, whole, word)
+    ends = np.cumsum(sizes).tolist()
+    return [whole[end - size : end] for size, end in zip(sizes, ends, strict=True)]
