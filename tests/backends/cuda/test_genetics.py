@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import warnings
@@ -22,6 +23,7 @@ from evonet.backends.cuda.discovery import usable_devices
 from evonet.backends.cuda.genetics import breeding, speciation
 from evonet.backends.cuda.genetics.engine import CudaEngine
 from evonet.backends.cuda.genetics.genes import DeviceGenes
+from evonet.backends.cuda.genetics.numbers import hand_out_numbers
 from evonet.backends.cuda.genetics.rules import distance_rules_type, genome_rules_type
 from evonet.backends.cuda.genetics.sums import THREADS, TILE, blocks_for, prefix_sums
 from evonet.backends.genetics import Engine, NativeEngine, make_engine
@@ -31,6 +33,7 @@ from evonet.genes.rules import Rules, distance_rules, genome_rules
 from tests.backends.cuda.test_compile import ARCHS, why_missing
 from tests.campaigns import genetics as campaign
 from tests.cupy_stand_in import Machine
+from tests.cupy_stand_in import machine as stand_in_machine
 from tests.support.evolution_cases import WILD, make_config, xor_config
 from tests.support.ptx_rules import find_faults
 
@@ -129,6 +132,71 @@ def test_fewer_threads_than_genomes_take_turns(
         monkeypatch.setattr(module, "MOST_SCRATCH", 1)
     monkeypatch.setattr(speciation, "NEAREST_BLOCKS", 2)
     assert_same_lineage(*both(300, np.float32), 3.0)
+
+
+def test_fresh_memory_may_hold_anything(
+    imaginary_gpus: Lend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stand_in_machine, "POISON", 0)
+    imaginary_gpus()
+    assert_same_lineage(*both(40, np.float32), 4.0, 1.5)
+
+
+def chain_of_nodes() -> Population:
+    """Genomes whose connections all start at nodes, so that a search for cycles lists each."""
+    keys = [1, 2, 3, 4, 0]
+    links = [(a, b, 0.5) for i, a in enumerate(keys) for b in keys[i + 1 :]]
+    return Population.from_genes(0, 1, [(sorted(keys), links)] * (breeding.BREED_THREADS + 2))
+
+
+def test_threads_search_for_cycles_in_memory_of_their_own(imaginary_gpus: Lend) -> None:
+    imaginary_gpus().mode = "checked"  # which finds two threads in one place
+    sure = {"genome.conn_add_prob": 1.0, "genome.node_add_prob": 1.0}
+    rules = genome_rules(make_config(sure, {"genome.conn_delete_prob": 0.0}))
+    parents = chain_of_nodes()
+    everyone = np.arange(len(parents))
+    device, native = (
+        engine.breed(parents, everyone, everyone, rules, 1, 1, 50, 60)[0]
+        for engine in (make_engine("cuda", 1), NativeEngine(1))
+    )
+    assert device == native
+
+
+def colliding(count: int, bits: int, hash_of: Callable[[int], int]) -> list[int]:
+    """Numbers that belong to the same slot of a table."""
+    wanted = hash_of(0) % 2**64 >> (64 - bits)
+    found = (i for i in range(10**6) if hash_of(i) % 2**64 >> (64 - bits) == wanted)
+    return list(itertools.islice(found, count))
+
+
+def test_mutations_in_one_slot_of_a_table_have_numbers_of_their_own(imaginary_gpus: Lend) -> None:
+    imaginary_gpus()
+    (device,) = usable_devices()
+    count, bits, key, pair = 8, 4, 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9  # of key_table.h
+    splits = colliding(count, bits, lambda split: split * key)
+    targets = colliding(count, bits, lambda target: 3 * key + target * pair)
+    requests = np.array([splits, [3] * count, targets], np.int64).reshape(-1)
+    grand = device.upload(np.zeros(2, np.int64))
+    both_new = device.upload(np.full(count, 3, np.int32))
+    hand_out_numbers(device, device.upload(requests), both_new, 50, grand)
+    found = np.empty(2, np.int64)
+    device.download(grand, found)
+    assert found.tolist() == [count, 3 * count]
+
+
+def test_a_species_without_any_distance_ends(imaginary_gpus: Lend) -> None:
+    imaginary_gpus()
+    far = float(np.finfo(np.float32).max)
+    before, now = (
+        Population.from_genes(1, 1, [([0], [(-1, 0, sign * far)])] * 5) for sign in (1.0, -1.0)
+    )
+    rules = distance_rules(make_config({"genome.compatibility_weight_coefficient": 0.0}))
+    found, expected = (
+        [part.tolist() for part in engine.speciate(now, before, np.array([0]), 1e9, rules)]
+        for engine in (make_engine("cuda", 1), NativeEngine(1))
+    )
+    assert found == expected
+    assert found[2] == [-1, 0]  # infinity times 0 is no distance: it ends, and another is founded
 
 
 @pytest.mark.parametrize("threshold", [0.0, 1e9])

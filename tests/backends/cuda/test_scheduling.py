@@ -17,6 +17,7 @@ from evonet.backends.cuda.genetics.genes import DeviceGenes
 from evonet.backends.cuda.layout import pack_schedule
 from evonet.backends.cuda.scheduling import plan as compile_plan
 from evonet.backends.cuda.scheduling.compiled import CompiledGenes, compile_genes
+from evonet.backends.cuda.scheduling.genomes import DeviceGenomes
 from evonet.definitions.dynamics import Dynamics
 from evonet.genes.arrays import ARRAYS
 from evonet.schedule import build_schedule
@@ -181,6 +182,19 @@ def test_cycles_and_broken_genes_are_reported_as_by_the_host(imaginary_gpus: Len
         with pytest.raises(GenomeError) as fault:
             evonet.compile(moved(broken), backend="cuda", on_cycle="zero")
         assert str(fault.value) == str(expected_fault.value)
+
+
+def test_keys_that_come_twice_are_reported_as_by_the_host(imaginary_gpus: Lend) -> None:
+    imaginary_gpus()
+    population = Population.from_genes(1, 2, [([0, 1, 7], [(-1, 0, 1.0), (-1, 1, 1.0)])] * 2)
+    genes = {name: getattr(population, name).copy() for name in ARRAYS}
+    genes["node_key"][5] = 1  # nothing reads the second of them
+    broken = Population(num_inputs=1, num_outputs=2, validate=False, **genes)
+    with pytest.raises(GenomeError) as expected:
+        evonet.compile(broken, backend="cpu")
+    with pytest.raises(GenomeError) as found:
+        evonet.compile(moved(broken), backend="cuda")
+    assert str(found.value) == str(expected.value)
 
 
 def on_gpu(population: Population, **options: Any) -> evonet.Network:
@@ -372,6 +386,38 @@ def test_parts_wait_for_the_stream_that_compiled_them(
         network = on_gpu(genomes(24, 9))
     assert network(x).tobytes() == expected
     assert not was_built(network)
+
+
+def test_genes_are_not_freed_while_another_stream_packs_them(imaginary_gpus: Lend) -> None:
+    imaginary_gpus(pace="late")
+    (device,) = usable_devices()
+    assert_same_bytes(genomes(12, 9), KINDS["feedforward"])  # loads kernels
+    there = moved(genomes(12, 9))
+    assert isinstance(there.distant, DeviceGenes)
+    with device.aside():
+        compiled = compile_genes(there, there.distant, KINDS["feedforward"], "zero")
+    assert isinstance(compiled, CompiledGenes)
+    del there  # their memory is the first stream's to use again
+    device.finish()
+    compiled.packed.wait()
+    expected = pack_schedule(build_schedule(genomes(12, 9)), 0, 12)
+    for name, array in expected.items():
+        copy = np.empty(array.shape, array.dtype)
+        device.download(compiled.packed.arrays[name], copy)
+        assert copy.tobytes() == array.tobytes(), name
+
+
+def test_a_part_has_its_share_of_the_work(imaginary_gpus: Lend) -> None:
+    imaginary_gpus()
+    there = moved(genomes(40, 9))
+    assert isinstance(there.distant, DeviceGenes)
+    compiled = compile_genes(there, there.distant, KINDS["feedforward"], "zero")
+    assert isinstance(compiled, CompiledGenes)
+    pending = PendingSchedule(there, KINDS["feedforward"], "zero", 1)
+    parts = DeviceGenomes(compiled, pending)
+    whole, tenth = parts.measure(0, 40, 5, True), parts.measure(4, 8, 5, True)
+    for name in ("num_genomes", "num_nodes", "num_edges", "num_levels"):
+        assert getattr(tenth, name) == -(-getattr(whole, name) // 10)
 
 
 def test_a_team_has_the_memory_that_it_lays_out(imaginary_gpus: Lend) -> None:

@@ -263,3 +263,16 @@ def test_a_chunk_that_nobody_waits_for_would_be_noticed(
     except simt.KernelFault:  # a kernel stumbled over what it read
         wrong = 1
     assert wrong > 0
+
+
+def test_arrays_are_at_home_only_where_they_were_written(imaginary_gpus: Lend) -> None:
+    imaginary_gpus()
+    (device,) = usable_devices()
+    resident = Resident(device, {"": device.empty((4,), np.int32)})
+    home = device.stream()
+    assert resident.is_at_home(home)
+    with device.aside():
+        assert not resident.is_at_home(device.stream())
+        resident.was_written()
+        assert not resident.is_at_home(device.stream())
+    assert not resident.is_at_home(home)
