@@ -15,6 +15,7 @@ from evonet.backends.cuda.device import Device
 from evonet.backends.cuda.discovery import usable_devices
 from evonet.backends.cuda.genetics.genes import DeviceGenes
 from evonet.backends.cuda.layout import pack_schedule
+from evonet.backends.cuda.scheduling import compiled as compiled_module
 from evonet.backends.cuda.scheduling import plan as compile_plan
 from evonet.backends.cuda.scheduling.compiled import CompiledGenes, compile_genes
 from evonet.backends.cuda.scheduling.genomes import DeviceGenomes
@@ -358,6 +359,13 @@ def test_outputs_that_do_not_fit_are_computed_in_parts(
         assert not was_built(network)
 
 
+@pytest.fixture
+def builtin_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compiles without asking for custom functions, which other tests define: that would wait."""
+    monkeypatch.setattr(compiled_module._Job, "functions", lambda self: "")
+
+
+@pytest.mark.usefixtures("builtin_only")
 def test_streams_wait_for_the_ones_that_made_and_compiled_genes(imaginary_gpus: Lend) -> None:
     imaginary_gpus()
     (device,) = usable_devices()
@@ -372,6 +380,7 @@ def test_streams_wait_for_the_ones_that_made_and_compiled_genes(imaginary_gpus: 
     assert network(x).tobytes() == expected
 
 
+@pytest.mark.usefixtures("builtin_only")
 def test_parts_wait_for_the_stream_that_compiled_them(
     imaginary_gpus: Lend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -388,16 +397,21 @@ def test_parts_wait_for_the_stream_that_compiled_them(
     assert not was_built(network)
 
 
+def compiled_aside(device: Device) -> CompiledGenes:
+    """Compiles on a second stream; the genes are the first one's, and nobody keeps them."""
+    genes = DeviceGenes.bring(genomes(12, 9), device)
+    with device.aside():
+        compiled = compile_genes(genomes(12, 9), genes, KINDS["feedforward"], "zero")
+    assert compiled is not None
+    return compiled
+
+
+@pytest.mark.usefixtures("builtin_only")
 def test_genes_are_not_freed_while_another_stream_packs_them(imaginary_gpus: Lend) -> None:
     imaginary_gpus(pace="late")
     (device,) = usable_devices()
     assert_same_bytes(genomes(12, 9), KINDS["feedforward"])  # loads kernels
-    there = moved(genomes(12, 9))
-    assert isinstance(there.distant, DeviceGenes)
-    with device.aside():
-        compiled = compile_genes(there, there.distant, KINDS["feedforward"], "zero")
-    assert isinstance(compiled, CompiledGenes)
-    del there  # their memory is the first stream's to use again
+    compiled = compiled_aside(device)  # the genes' memory is the first stream's to use again
     device.finish()
     compiled.packed.wait()
     expected = pack_schedule(build_schedule(genomes(12, 9)), 0, 12)
