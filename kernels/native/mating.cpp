@@ -53,6 +53,9 @@ bool plan_mating(const MatingSpecies& species, const double* scores, RandomSourc
                     best.data())) {
     return false;
   }
+  // Side by side with the pools that children draw from: those of all genomes are far apart.
+  std::vector<double> best_score(best.size());
+  for (size_t i = 0; i < best.size(); ++i) best_score[i] = scores[best[i]];
   for (int64_t s = 0; s < count; ++s) {
     const auto ranked = best.begin() + best_start[s];
     elites.insert(elites.end(), ranked, ranked + species.num_elites[s]);
@@ -74,19 +77,22 @@ bool plan_mating(const MatingSpecies& species, const double* scores, RandomSourc
           const Draws draws{random.seed, random.generation,
                             static_cast<uint32>(num_elites + child)};
           const Philox r = draws(FOR_PARENTS, 0);
-          const int64_t* const pool = best.data() + best_start[home];
           const auto size = static_cast<int32>(species.num_parents[home]);
-          const int64_t first = pool[choose(r.word[0], size)];
-          int64_t second = pool[choose(r.word[1], size)];
+          const int64_t one = best_start[home] + choose(r.word[0], size);
+          const int64_t two = best_start[home] + choose(r.word[1], size);
+          const int64_t first = best[one];
+          int64_t second = best[two];
+          double second_score = best_score[two];
           if (count > 1 && uniform(r.word[2]) < species.interspecies) {
             int64_t away = choose(r.word[3], static_cast<int32>(count - 1));
             away += away >= home;
             const int64_t start = species.member_start[away];
             const auto members = static_cast<int32>(species.member_start[away + 1] - start);
             second = species.members[start + choose(draws(FOR_PARENTS, 1).word[0], members)];
+            second_score = scores[second];
           }
           // Ties favour the second, as in neat-python.
-          const bool first_is_fitter = scores[first] > scores[second];
+          const bool first_is_fitter = best_score[one] > second_score;
           fitter[num_elites + child] = first_is_fitter ? first : second;
           other[num_elites + child] = first_is_fitter ? second : first;
         }
