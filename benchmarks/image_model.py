@@ -22,7 +22,6 @@ from pathlib import Path
 from benchmarks import sass
 from benchmarks.cuda_cost import ARCHS
 from benchmarks.images import VGG, Layer
-from benchmarks.wide_model import MEMORY
 from evonet.backends.cuda.cards import CARDS, Card
 from evonet.backends.cuda.cost import LAUNCH
 from evonet.backends.cuda.images import ConvLaunch, plan_layer
@@ -110,7 +109,7 @@ def seconds(plan: ConvLaunch, card: Card, zeros: float, way: str) -> float:
     else:
         cycles = terms * plan.vector * warps / ISSUED
     done = cycles / (card.limits.num_sms * card.gigahertz * 1e9)
-    memory = bytes_moved(plan) / (MEMORY[card.name] * 1e9)
+    memory = bytes_moved(plan) / (card.memory * 1e9)
     return max(done, memory) + LAUNCH / (card.gigahertz * 1e9)
 
 

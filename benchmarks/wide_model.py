@@ -24,7 +24,6 @@ from evonet.backends.cuda.plan import candidate_plans
 SAMPLES = 60_000
 LINKS = 32  # of a node
 NETWORKS = ((1024, 120), (1024, 480), (1024, 1920), (4096, 120))
-MEMORY = {"GeForce RTX 3090": 936.0, "H100 SXM": 3350.0}  # GB/s, by data sheet
 LINK_INSTRUCTIONS = 9.0  # of a warp, for a link and four samples
 VECTOR = 4  # samples of a thread
 ROWS = 8  # of a block: neighbouring rows of the matrix
@@ -64,7 +63,7 @@ def cusparse_seconds(work: Workload, card: Card) -> float:
     )
     teams = width * -(-SAMPLES // (WARP * VECTOR))
     cycles = launch_cycles(team, teams, resident * ROWS, 1, card.limits)
-    moved = 2 * width * SAMPLES * 4 / (MEMORY[card.name] * 1e9)  # read and written once
+    moved = 2 * width * SAMPLES * 4 / (card.memory * 1e9)  # read and written once
     product = max(cycles / (card.gigahertz * 1e9), moved)
     launches = 2 * LAUNCH / (card.gigahertz * 1e9)
     return work.num_levels * (product + moved + launches)

@@ -11,7 +11,8 @@ import numpy as np
 
 from evonet.backends.cuda.cards import CARDS, Card
 from evonet.backends.cuda.cost import Workload
-from evonet.backends.cuda.pricing import PACK, Price, price_evaluation
+from evonet.backends.cuda.genetics.cost import GenesWorkload
+from evonet.backends.cuda.pricing import GenerationPrice, price_generation
 from evonet.config import Config
 from evonet.doctor.findings import Finding
 from evonet.evolution import NEAT
@@ -32,24 +33,26 @@ class Load(NamedTuple):
 
 
 LOADS = (
-    Load(10_000, 46, 256, 8, 4, "partial_direct 0.34", 500),
+    Load(10_000, 46, 256, 8, 4, "partial_direct 0.34", 2000),
     Load(1_000_000, 1, 4, 2, 1, "full_direct", 20_000),
 )
 
 
 @dataclasses.dataclass(frozen=True)
 class HostPhases:
-    """Seconds that the host takes, whatever evaluates: measured for some genomes, scaled to all."""
+    """Seconds of a generation on this processor: measured for some genomes, scaled to all."""
 
-    ask: float  # plan, breed, divide into species
+    plan: float  # choosing parents, and taking the scores: on the host in any case
+    breed: float  # and divide into species
     compile: float  # schedules
-    evaluate: float  # if this processor evaluates, too
+    evaluate: float
     work: Workload
+    genes: GenesWorkload
 
     @property
-    def before(self) -> float:
-        """What comes before the evaluation."""
-        return self.ask + self.compile
+    def total(self) -> float:
+        """A generation on this processor."""
+        return self.plan + self.breed + self.compile + self.evaluate
 
 
 def measure_host(load: Load) -> HostPhases:
@@ -73,7 +76,7 @@ def measure_host(load: Load) -> HostPhases:
     targets = np.zeros((load.samples, load.outputs), np.float32)
     rounds = [_one_generation(algorithm, x, targets) for _ in range(4)][1:]
     scale = load.genomes / count
-    ask, compiling, evaluate = (scale * min(r[0][i] for r in rounds) for i in range(3))
+    phases = [scale * min(r[0][i] for r in rounds) for i in range(4)]
     schedule = rounds[-1][1].schedule
     some = Workload.of(schedule, 0, count, load.samples, True)
     work = dataclasses.replace(
@@ -83,13 +86,22 @@ def measure_host(load: Load) -> HostPhases:
         num_edges=round(some.num_edges * scale),
         num_levels=round(some.num_levels * scale),
     )
-    return HostPhases(ask, compiling, evaluate, work)
+    population = algorithm.state.population
+    genes = GenesWorkload(
+        num_genomes=load.genomes,
+        num_nodes=round(population.num_nodes * scale),
+        num_connections=round(population.num_connections * scale),
+        itemsize=population.dtype.itemsize,
+        old_species=len(algorithm.species),
+    )
+    plan, breed, compiling, evaluate = phases
+    return HostPhases(plan, breed, compiling, evaluate, work, genes)
 
 
 def _one_generation(
     algorithm: NEAT, x: np.ndarray, targets: np.ndarray
-) -> tuple[tuple[float, float, float], Network]:
-    times = [time.perf_counter()]
+) -> tuple[tuple[float, float, float, float], Network]:
+    times, before = [time.perf_counter()], sum(algorithm.spent.values())
     population = algorithm.ask()
     times.append(time.perf_counter())
     network = compile(population, backend="cpu")
@@ -97,14 +109,21 @@ def _one_generation(
     loss = network.loss(x, targets)
     times.append(time.perf_counter())
     algorithm.tell(-loss)
-    ask, compiling, evaluate = np.diff(times).tolist()
-    return (ask, compiling, evaluate), network
+    times.append(time.perf_counter())
+    ask, compiling, evaluate, tell = np.diff(times).tolist()
+    breed = sum(algorithm.spent.values()) - before
+    return (ask - breed + tell, breed, compiling, evaluate), network
 
 
-def price_on(card: Card, work: Workload) -> Price:
-    """What the model expects of a card."""
-    return price_evaluation(
-        work, card.limits, gigahertz=card.gigahertz, link=card.link * 1e9, pack=PACK
+def price_on(card: Card, host: HostPhases) -> GenerationPrice:
+    """What the model expects of a card that breeds."""
+    return price_generation(
+        host.genes,
+        host.work,
+        card.limits,
+        gigahertz=card.gigahertz,
+        link=card.link * 1e9,
+        memory=card.memory * 1e9,
     )
 
 
@@ -118,16 +137,18 @@ def look_at_generation() -> Iterator[Finding]:
         size += f"{host.work.num_edges / load.genomes:.0f} links"
         lines = [
             f"{load.genomes:,} genomes ({size}), {load.samples} samples; milliseconds",
-            f"here, scaled from {load.measured:,} genomes: ask {_ms(host.ask)}, "
-            f"compile {_ms(host.compile)}, evaluate {_ms(host.evaluate)}; "
-            f"in all {_ms(host.before + host.evaluate)}",
+            f"here, scaled from {load.measured:,} genomes: choose parents {_ms(host.plan)}, "
+            f"breed {_ms(host.breed)}, compile {_ms(host.compile)}, "
+            f"evaluate {_ms(host.evaluate)}; in all {_ms(host.total)}",
         ]
         for card in CARDS:
-            price = price_on(card, host.work)
+            price = price_on(card, host)
             lines.append(
-                f"{card.name}, a model: pack {_ms(price.pack)}, upload {_ms(price.upload)}, "
-                f"kernel {_ms(price.kernel)}, download {_ms(price.download)}, "
-                f"call {_ms(price.call)}; in all {_ms(host.before + price.total)}"
+                f"{card.name}, a model: choose parents here {_ms(host.plan)}, "
+                f"breed {_ms(price.breed)}, speciate {_ms(price.speciate)}, "
+                f"compile {_ms(price.compile)}, evaluate {_ms(price.evaluate)}, "
+                f"copies {_ms(price.copies)}, calls {_ms(price.calls)}; "
+                f"in all {_ms(host.plan + price.total)}"
             )
         yield Finding("generation", "ok", "\n".join(lines))
 

@@ -293,17 +293,19 @@ def test_a_generation_is_described_phase_by_phase(monkeypatch: pytest.MonkeyPatc
     for load, finding in zip(loads, generation.look_at_generation(), strict=True):
         first, here, *cards = finding.found.splitlines()
         assert f"{load.genomes:,} genomes" in first
-        assert here.startswith("here, scaled from 20 genomes: ask ")
+        assert here.startswith("here, scaled from 20 genomes: choose parents ")
         assert [line.split(",")[0] for line in cards] == [card.name for card in CARDS]
-        assert all("a model: pack " in line and "; in all " in line for line in cards)
+        assert all(
+            "a model: choose parents here " in line and "; in all " in line for line in cards
+        )
 
 
 def test_the_model_of_a_generation_scales_with_genomes() -> None:
     host = generation.measure_host(generation.LOADS[0]._replace(measured=20))
     assert host.work.num_genomes == 10_000
     assert host.work.num_edges > 100 * host.work.num_genomes
-    assert min(host.ask, host.compile, host.evaluate) > 0
-    slow, fast = (generation.price_on(card, host.work) for card in CARDS)
-    assert slow.pack == fast.pack  # the host's
-    assert slow.upload > fast.upload
-    assert slow.kernel > fast.kernel
+    assert min(host.plan, host.breed, host.compile, host.evaluate) > 0
+    slow, fast = (generation.price_on(card, host) for card in CARDS)
+    assert slow.calls == fast.calls  # the host's
+    for phase in ("breed", "speciate", "compile", "evaluate", "copies"):
+        assert getattr(slow, phase) > getattr(fast, phase)

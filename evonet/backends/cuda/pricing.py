@@ -2,10 +2,13 @@
 
 It is a model, for `auto` to choose before anything was measured and for tables. Its assumptions:
 
-- the host packs genomes at `PACK` bytes per second, while the GPU copies what is packed already;
-- copies reach the link's speed, `LINK` where it is not known;
+- genes that are on the host are packed there at `PACK` bytes per second, while the GPU copies what
+  is packed already; genes on the GPU are bred, compiled and packed there (`genetics/cost.py`);
+- copies reach the link's speed, `LINK` where it is not known, and memory `MEMORY`;
 - kernels take the cycles of the cost model, at `GIGAHERTZ` where the clock is not known;
-- every evaluation adds `CALL` seconds: Python, launches, and waiting for the result;
+- every evaluation adds `CALL` seconds: Python, launches, and waiting for the result. In a
+  generation that stays on the GPU a launch takes the host `LAUNCH_CALL`, and a number that it waits
+  for `WAIT_CALL`; host and GPU never work at the same time;
 - kernels are compiled, samples are on the GPU, and all genomes fit into its memory.
 """
 
@@ -15,13 +18,19 @@ import dataclasses
 from typing import Final
 
 from evonet.backends.cuda.cost import WARP, Workload
+from evonet.backends.cuda.genetics.cost import GenesWorkload, price_genes, rounds
 from evonet.backends.cuda.limits import DeviceLimits
 from evonet.backends.cuda.plan import plan_forward
 
 PACK: Final = 10e9  # bytes per second; two threads of a server's processor packed 12e9
 LINK: Final = 12e9  # bytes per second: PCIe 3.0 x16, about what copies reach
+MEMORY: Final = 300e9  # bytes per second
 GIGAHERTZ: Final = 1.4
 CALL: Final = 60e-6  # seconds
+LAUNCH_CALL: Final = 36e-6  # seconds: Python 30, by `benchmarks.generation_model`; CuPy, driver 6
+WAIT_CALL: Final = 15e-6  # seconds: a small copy to the host, and going on after it
+EVALUATION_LAUNCHES: Final = 4  # forward pass, loss, and two that count enabled connections
+WAITS: Final = 20  # sizes twice, species, counts, losses, and the 15 arrays of the best genome
 LOSS: Final = 6.0  # cycles of a warp for 32 outputs, which are read once
 
 
@@ -39,6 +48,30 @@ class Price:
     def total(self) -> float:
         """All phases; packing and copying overlap."""
         return max(self.pack, self.upload) + self.kernel + self.download + self.call
+
+
+@dataclasses.dataclass(frozen=True)
+class GenerationPrice:
+    """Seconds of a generation whose genes stay on the GPU, by phase; but for choosing parents."""
+
+    breed: float  # kernels
+    speciate: float
+    compile: float
+    evaluate: float
+    copies: float  # parents to the GPU; species and losses to the host
+    calls: float  # Python, launches and waiting
+    launches: int
+    waits: int
+
+    @property
+    def kernels(self) -> float:
+        """What the GPU computes."""
+        return self.breed + self.speciate + self.compile + self.evaluate
+
+    @property
+    def total(self) -> float:
+        """All phases, one after another."""
+        return self.kernels + self.copies + self.calls
 
 
 def packed_size(work: Workload) -> int:
@@ -72,4 +105,53 @@ def price_evaluation(
         upload=copied / link,
         kernel=cycles / (gigahertz * 1e9),
         download=2 * work.dtype.itemsize * work.num_genomes / link,
+    )
+
+
+def price_breeding(genes: GenesWorkload, limits: DeviceLimits) -> float:
+    """Seconds to breed and divide a population into species on one GPU, whose clock is unknown."""
+    kernels = [
+        one for one in price_genes(genes, limits, GIGAHERTZ, MEMORY) if one.phase != "compile"
+    ]
+    old, joins = rounds(genes)
+    calls = sum(one.launches for one in kernels) * LAUNCH_CALL
+    return sum(one.seconds for one in kernels) + calls + (3 + 2 * old + joins) * WAIT_CALL
+
+
+def price_scoring(genes: GenesWorkload, work: Workload, limits: DeviceLimits) -> float:
+    """Seconds to compile and evaluate genomes that are on one GPU already."""
+    kernels = [
+        one for one in price_genes(genes, limits, GIGAHERTZ, MEMORY) if one.phase == "compile"
+    ]
+    evaluation = price_evaluation(work, limits)
+    calls = sum(one.launches for one in kernels) * LAUNCH_CALL + WAIT_CALL + evaluation.call
+    return sum(one.seconds for one in kernels) + evaluation.kernel + evaluation.download + calls
+
+
+def price_generation(
+    genes: GenesWorkload,
+    work: Workload,
+    limits: DeviceLimits,
+    *,
+    gigahertz: float = GIGAHERTZ,
+    link: float = LINK,
+    memory: float = MEMORY,
+) -> GenerationPrice:
+    """Prices a generation that is bred, divided, compiled and evaluated on one GPU."""
+    kernels = price_genes(genes, limits, gigahertz, memory)
+    phases = dict.fromkeys(("breed", "speciate", "compile"), 0.0)
+    for one in kernels:
+        phases[one.phase] += one.seconds
+    evaluation = price_evaluation(work, limits, gigahertz=gigahertz, link=link)
+    old, joins = rounds(genes)
+    launches = sum(one.launches for one in kernels) + EVALUATION_LAUNCHES
+    waits = WAITS + 2 * old + joins
+    parents, species = 2 * 8 * genes.num_genomes, 4 * genes.num_genomes
+    return GenerationPrice(
+        **phases,
+        evaluate=evaluation.kernel,
+        copies=evaluation.download + (parents + species) / link,
+        calls=launches * LAUNCH_CALL + waits * WAIT_CALL,
+        launches=launches,
+        waits=waits,
     )
