@@ -21,9 +21,10 @@ from evonet.installation import load_native, require_native
 
 if TYPE_CHECKING:
     from evonet.backends.cuda.genetics.engine import CudaEngine
+    from evonet.backends.cuda.genetics.following import FollowingEngine
     from evonet.backends.reference.genetics import ReferenceEngine
 
-Engine: TypeAlias = "NativeEngine | CudaEngine | ReferenceEngine"
+Engine: TypeAlias = "NativeEngine | CudaEngine | FollowingEngine | ReferenceEngine"
 
 
 class NativeEngine:
@@ -131,19 +132,23 @@ def make_engine(backend: str, threads: int) -> Engine:
     """Makes the engine that suits a backend.
 
     That is the readable one for backend "reference" and where nothing was compiled, and the one on
-    a GPU for "cuda", if a GPU works.
+    a GPU for "cuda", if a GPU works. That of "auto" breeds where networks run.
     """
     if backend == "reference" or load_native() is None:
         from evonet.backends.reference.genetics import ReferenceEngine
 
         return ReferenceEngine()
     native = NativeEngine(threads)
-    if backend != "cuda":
+    if backend not in ("auto", "cuda"):
         return native
     from evonet.backends.cuda.discovery import usable_devices
     from evonet.backends.cuda.genetics.engine import CudaEngine
+    from evonet.backends.cuda.genetics.following import FollowingEngine
+
+    def make() -> CudaEngine:
+        return CudaEngine(usable_devices()[0], native, os.getpid())
 
     try:
-        return CudaEngine(usable_devices()[0], native, os.getpid())
+        return FollowingEngine(native, make) if backend == "auto" else make()
     except DeviceError:  # networks cannot be compiled either, which says why
         return native

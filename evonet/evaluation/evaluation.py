@@ -53,6 +53,8 @@ class Evaluation:
         gathered: [P, ...] arrays by name, from which the task updates its state once all genomes
             are scored; see `Task.merge`.
         task_state: The state of the task by which the genomes were scored, if it has one.
+        backend: Where networks ran, if the evaluator chose that: "cpu" or "cuda". An algorithm may
+            breed there, too.
     """
 
     fitness: npt.NDArray[Any]
@@ -65,6 +67,7 @@ class Evaluation:
     task_state: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
     inherits: bool = True
     curves: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
+    backend: str | None = None
 
     @classmethod
     def of(cls, found: object) -> Evaluation:
@@ -104,6 +107,7 @@ class Evaluation:
             self.task_state,
             self.inherits,
             self.curves,
+            self.backend,
         )
 
 

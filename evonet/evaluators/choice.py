@@ -2,7 +2,8 @@
 
 All backends give the same bits, so a run may change sides at any time. The GPU's time is that of
 the last generation there, and before there is one a model's (`evonet.backends.cuda.pricing`); the
-processor's is measured on some of the genomes. Scheduling is the same for both and left out.
+processor's is measured on some of the genomes. Both compile and evaluate. Genes that are bred on
+the GPU are compiled there; breeding follows only if it is cheaper there, and is left out.
 """
 
 from __future__ import annotations
@@ -47,6 +48,8 @@ class BackendChoice:
         self._has_both = load_native() is not None and resolve_backend("auto").name == "cuda"
         self._picked = "auto"
         self._weighed = 0  # connections when the choice was made
+        self._genes = 0, 0  # nodes and connections of all genomes
+        self._compiling = 0.0  # seconds for the genomes that are timed
         self._generations_there = 0
 
     def pick(self, population: Population) -> str:
@@ -61,7 +64,7 @@ class BackendChoice:
         return self._picked
 
     def note(self, seconds: float) -> None:
-        """Notes how long it took to evaluate the generation that was picked for last."""
+        """Notes how long the generation that was picked for last took to compile and evaluate."""
         if self._picked == "cuda":
             self._generations_there += 1
             if self._generations_there > 1:
@@ -72,9 +75,12 @@ class BackendChoice:
         every = max(1, len(population) // PILOT_GENOMES)
         chosen = np.arange(0, len(population), every)[:PILOT_GENOMES]
         some: Population = population[chosen.tolist()]
+        start = time.perf_counter()
         network = compile_with(
             some, self._dynamics, backend="cpu", threads=self._threads, on_cycle="zero"
         )
+        self._compiling = time.perf_counter() - start
+        self._genes = population.num_nodes, population.num_connections
         scale = len(population) / len(some)
         self.cpu_seconds = self._time_here(network) * scale
         self.gpu_seconds = self._price_there(network, scale)
@@ -91,7 +97,7 @@ class BackendChoice:
             self._picked = "cuda" if self.gpu_seconds < self.cpu_seconds else "cpu"
 
     def _time_here(self, network: Network) -> float:
-        """Seconds that the processor takes for all samples."""
+        """Seconds that the processor takes to compile some genomes and for all samples."""
         count = min(self._num_samples, PILOT_SAMPLES)
         x = np.linspace(-1, 1, count * network.num_inputs, dtype=network.dtype)
         samples = x.reshape(count, network.num_inputs)
@@ -101,13 +107,14 @@ class BackendChoice:
             start = time.perf_counter()
             network.loss(samples, targets)
             spent.append(time.perf_counter() - start)
-        return min(spent) * self._num_samples / count
+        return self._compiling + min(spent) * self._num_samples / count
 
     def _price_there(self, network: Network, scale: float) -> float:
-        """Seconds that the model expects of the first GPU."""
+        """Seconds that the model expects of the first GPU, with genes there or on the host."""
         from evonet.backends.cuda.cost import Workload
         from evonet.backends.cuda.discovery import usable_devices
-        from evonet.backends.cuda.pricing import price_evaluation
+        from evonet.backends.cuda.genetics.cost import GenesWorkload
+        from evonet.backends.cuda.pricing import price_evaluation, price_scoring
 
         schedule = network.schedule
         some = Workload.of(schedule, 0, schedule.num_genomes, self._num_samples, True)
@@ -118,4 +125,7 @@ class BackendChoice:
             num_edges=round(some.num_edges * scale),
             num_levels=round(some.num_levels * scale),
         )
-        return price_evaluation(work, usable_devices()[0].limits).total
+        limits = usable_devices()[0].limits
+        genes = GenesWorkload(work.num_genomes, *self._genes, work.dtype.itemsize)
+        packed = self._compiling * scale + price_evaluation(work, limits).total
+        return min(packed, price_scoring(genes, work, limits))

@@ -87,11 +87,13 @@ class Here:
         start = time.perf_counter()
         phenotypes, curves = self._learned(self._decoder.decode(population), seed)
         learned = time.perf_counter()
-        network = self._compile(phenotypes, genome_index, self._pick(phenotypes))
+        picked = self._pick(phenotypes)
+        network = self._compile(phenotypes, genome_index, picked)
         compiled = time.perf_counter()
         evaluation = self._task.score(Round(population, ids, network, seed, generation))
         if self._choice is not None:
-            self._choice.note(time.perf_counter() - compiled)
+            self._choice.note(time.perf_counter() - learned)
+            evaluation = replace(evaluation, backend=None if picked == "auto" else picked)
         if self._lifetime is not None:
             # Genomes that are decoded have no genes for what their phenotypes learned.
             own = isinstance(self._decoder, Identity)

@@ -254,8 +254,18 @@ class Algorithm(ABC):
         )
         if fitness is not scores.fitness:
             scores = replace(scores, fitness=fitness)
+        self._follow(scores.backend, population)
         # One assignment, so that an interrupt leaves the generation either told or not.
         self.state = self.told_state(told, scores)
+
+    def _follow(self, backend: str | None, population: Population) -> None:
+        """Lets breeding follow the networks to a GPU, or back, if it is not bound to a backend."""
+        if backend is None:
+            return
+        from evonet.backends.cuda.genetics.following import FollowingEngine
+
+        if isinstance(self._engine, FollowingEngine):
+            self._engine.follow(backend, population)
 
     def fittest(self, fitness: npt.NDArray[np.float64]) -> int:
         """Returns the position of the best fitness, the first of equals."""

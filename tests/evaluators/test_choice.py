@@ -12,9 +12,11 @@ import evonet
 from evonet import Population
 from evonet.backends.cuda.cost import Workload
 from evonet.backends.cuda.discovery import usable_devices
+from evonet.backends.cuda.genetics import following
+from evonet.backends.cuda.genetics.cost import GenesWorkload
 from evonet.backends.cuda.layout import packed_nbytes
 from evonet.backends.cuda.limits import DeviceLimits
-from evonet.backends.cuda.pricing import packed_size, price_evaluation
+from evonet.backends.cuda.pricing import packed_size, price_evaluation, price_scoring
 from evonet.definitions.dynamics import FEEDFORWARD
 from evonet.evaluators import choice
 from evonet.evaluators.choice import BackendChoice
@@ -22,6 +24,7 @@ from evonet.evaluators.here import Here
 from evonet.schedule import build_schedule
 from evonet.tasks import Control, Supervised, xor
 from tests.cupy_stand_in import Machine
+from tests.support.evolution_cases import make_config
 
 Lend = Callable[..., Machine]
 LIMITS = DeviceLimits("sm_86", 82, 99 << 10, 100 << 10, 1536, 65536)
@@ -105,8 +108,12 @@ def test_prices_are_those_of_the_first_gpu_and_this_processor(imaginary_gpus: Le
     assert chooser.cpu_seconds > 0
     schedule = build_schedule(population(3))
     work = Workload.of(schedule, 0, 3, 4, True)
-    expected = price_evaluation(work, usable_devices()[0].limits).total
-    assert chooser.gpu_seconds == pytest.approx(expected)
+    limits = usable_devices()[0].limits
+    genes = GenesWorkload(3, population(3).num_nodes, population(3).num_connections, 4)
+    there = price_scoring(genes, work, limits)
+    packed = price_evaluation(work, limits).total
+    assert chooser.gpu_seconds is not None
+    assert packed < chooser.gpu_seconds <= there or chooser.gpu_seconds == pytest.approx(there)
 
 
 @pytest.mark.parametrize("prices", [(1.0, 2.0), (2.0, 1.0)], ids=["cpu", "cuda"])
@@ -147,6 +154,41 @@ def test_tasks_without_examples_are_not_priced(
     task = Control("cartpole", episodes=1, max_steps=3)
     Here(task, FEEDFORWARD, backend="auto").evaluate(genomes, np.arange(3), 1, 0)
     assert machine.launches["rollout"] == 1
+
+
+def evolved(monkeypatch: pytest.MonkeyPatch, generations: int, backend: str) -> list[bytes]:
+    """Fitness, generation by generation; with the backend "auto" the GPU costs 1 s, then 3."""
+    config = make_config({"neat.pop_size": 40, "neat.no_fitness_termination": True})
+    seconds = iter([2.0] * 3 + [0.5] * generations)
+    if backend == "auto":
+        monkeypatch.setattr(BackendChoice, "_time_here", lambda self, network: next(seconds))
+        monkeypatch.setattr(BackendChoice, "_price_there", lambda self, network, scale: 1.0)
+        monkeypatch.setattr(choice, "GROWTH", 0.5)  # they are weighed every time
+    found: list[bytes] = []
+    evonet.evolve(
+        xor(),
+        config,
+        generations=generations,
+        seed=1,
+        backend=backend,
+        callbacks=[lambda record: found.append(repr((record.best, record.mean)).encode())],
+    )
+    return found
+
+
+@pytest.mark.parametrize("is_cheaper", [True, False])
+def test_breeding_follows_the_networks_if_it_is_cheaper_there(
+    is_cheaper: bool, imaginary_gpus: Lend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = imaginary_gpus()
+    price = 0.0 if is_cheaper else 9.0
+    monkeypatch.setattr(following, "price_breeding", lambda work, limits: price)
+    found = evolved(monkeypatch, 7, "auto")
+    # Three generations are scored on the GPU. The second is the first that was bred, on the host,
+    # so that the third and the fourth are bred on the GPU; then breeding follows back.
+    assert machine.launches["loss"] == 3
+    assert machine.launches["breed_children"] == (2 if is_cheaper else 0)
+    assert found == evolved(monkeypatch, 7, "cpu")
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

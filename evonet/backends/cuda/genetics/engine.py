@@ -19,6 +19,7 @@ from evonet.genes.population import Population
 
 if TYPE_CHECKING:
     from evonet.backends.cuda.device import Device
+    from evonet.backends.cuda.limits import DeviceLimits
     from evonet.backends.genetics import NativeEngine
     from evonet.genes.first_generation import FirstPlan
     from evonet.genes.rules import Rules
@@ -38,6 +39,11 @@ class CudaEngine:
         self._native = native
         self._process = process
         self._warned = False
+
+    @property
+    def limits(self) -> DeviceLimits:
+        """What the GPU can do."""
+        return self._device.limits
 
     def first_generation(
         self,
