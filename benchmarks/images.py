@@ -283,9 +283,9 @@ def draw_chart(rows: list[Row], path: Path) -> None:
         return left + zeros * (width - left - 10), height - bottom - share * (height - bottom - 10)
 
     lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width + 10} {height}" '
         'font-family="sans-serif" font-size="11" fill="none">',
-        f'<rect width="{width}" height="{height}" fill="#fff"/>',
+        f'<rect width="{width + 10}" height="{height}" fill="#fff"/>',
     ]
     ratio = 0.5
     while ratio <= top:

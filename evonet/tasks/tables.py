@@ -109,7 +109,9 @@ def read_table(path: Path, header: Header = "auto") -> Table:
     names = tuple(name or f"c{c + 1}" for c, name in enumerate(rows[0]))
     for name in names:
         if names.count(name) > 1:
-            raise FileFormatError(f"{path}: two columns have the name {show(name)}.")
+            raise FileFormatError(
+                f"{path}: two columns have the name {show(name)}. Rename one of them."
+            )
     notes = _note_commas(names, commas)
     if not rows[0][0] and width > 1 and [row[0] for row in body] == [*map(str, range(len(body)))]:
         note = "the first column has no name and counts the rows, so it is left out"
