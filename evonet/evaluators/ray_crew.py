@@ -115,8 +115,6 @@ class RayCrew:
         with suppress(Exception):  # through Ray's client, the head's address is not known
             host, _, port = self._ray.get_runtime_context().gcs_address.rpartition(":")
             self._head = host, int(port)
-        with suppress(Exception):  # a cluster without a dashboard
-            self.dashboard = str(self._ray.get_runtime_context().worker.dashboard_url or "")
         try:
             self._strategies = self._plan_actors()
             for i in range(len(self._strategies)):
@@ -137,7 +135,7 @@ class RayCrew:
             environment["pip"] = list(table.packages)
         try:
             with _quiet_stdout():
-                self._ray.init(
+                context = self._ray.init(
                     runtime_env=environment or None,
                     log_to_driver=False,
                     logging_level="ERROR",
@@ -149,6 +147,8 @@ class RayCrew:
                 f"no Ray cluster could be reached at {table.where}: {text} Start one with "
                 "`ray start --head`, or leave the address out to start one on this machine."
             ) from error
+        # None without one, as in a minimal installation of Ray.
+        self.dashboard = str(getattr(context, "dashboard_url", None) or "")
 
     def _plan_actors(self) -> list[Any]:
         """A scheduling strategy for each actor, as many as the settings or the cluster want."""

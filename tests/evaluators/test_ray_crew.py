@@ -80,6 +80,13 @@ def test_settings_reach_the_cluster(ray: StandIn) -> None:
     there.close()
 
 
+def test_the_dashboard_is_named(ray: StandIn) -> None:
+    ray.dashboard = "127.0.0.1:8265"
+    there = open_ray(Indexed(), count=1)
+    assert there.notes == ("1 worker on Ray, dashboard at http://127.0.0.1:8265",)
+    there.close()
+
+
 def test_an_actor_that_dies_is_replaced(ray: StandIn) -> None:
     def plan(actor: int, method: str) -> Exception | None:
         return RayActorError("its node is gone\nmore") if (actor, method) == (0, "work") else None

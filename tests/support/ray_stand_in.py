@@ -53,17 +53,19 @@ class StandIn(types.SimpleNamespace):
         self.killed: list[Any] = []
         self.stored: list[Any] = []
         self.is_on = False
+        self.dashboard: str | None = None
         self.answers = True
         self._cores = cores
 
     def is_initialized(self) -> bool:
         return self.is_on
 
-    def init(self, **options: Any) -> None:
+    def init(self, **options: Any) -> Any:
         self.options = options
         if "nowhere" in str(options.get("address")):
             raise ConnectionError("nobody\nanswers")
         self.is_on = True
+        return types.SimpleNamespace(dashboard_url=self.dashboard)
 
     def shutdown(self) -> None:
         self.is_on = False
