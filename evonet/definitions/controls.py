@@ -1,7 +1,7 @@
 """The control tasks that backends can run as whole episodes.
 
 `kernels/control/controls.def` lists them; a task's id is its position there. The formulas are in
-`kernels/control/`, and their NumPy twins in `evonet/backends/reference/control.py`.
+`kernels/control/`, and their NumPy twins in `evonet/backends/reference/control/`.
 """
 
 from __future__ import annotations
