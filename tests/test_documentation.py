@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import sys
@@ -10,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.import_paths import importing_from
 from tests.support.pages import LANGUAGES, PAGES, ROOT, commands_of, read_blocks
 
 
@@ -17,11 +17,10 @@ def run(page: Path, folder: Path) -> subprocess.CompletedProcess[str]:
     """Runs a page in a folder that has what a checkout has for its reader."""
     for name in ("configs", "examples"):
         shutil.copytree(ROOT / name, folder / name)
-    paths = os.pathsep.join((str(folder), str(ROOT)))
     return subprocess.run(
         [sys.executable, "-m", "tests.support.pages", str(page)],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": paths, "PYTHONWARNINGS": "ignore"},
+        env={**importing_from(folder, ROOT), "PYTHONWARNINGS": "ignore"},
         capture_output=True,
         text=True,
         timeout=300,

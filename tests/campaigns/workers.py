@@ -26,6 +26,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from tests.support.import_paths import importing_from
+
 HOME = Path(__file__).parents[2]
 TASKS = {
     "cartpole": ("cartpole", "--population", "100", "--generations", "6"),
@@ -61,7 +63,7 @@ def evolve(folder: Path, words: Sequence[str], *more: str, **variables: str) -> 
     return subprocess.Popen(
         command("evolve", *words, "--seed", "5", "--out", str(folder), *more),
         cwd=HOME,
-        env={**os.environ, "PYTHONPATH": str(HOME), **variables},
+        env={**importing_from(HOME), **variables},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -209,7 +211,7 @@ def driver(scratch: Path, wanted: dict[str, bytes]) -> None:
             run = subprocess.Popen(
                 command("resume", str(folder), "-q"),
                 cwd=HOME,
-                env={**os.environ, "PYTHONPATH": str(HOME)},
+                env=importing_from(HOME),
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 text=True,

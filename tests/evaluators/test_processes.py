@@ -24,6 +24,7 @@ from evonet.evaluators import Distributed, Here, open_evaluator, processes, read
 from evonet.evaluators.processes import ProcessCrew
 from evonet.tasks import Control, make_task
 from evonet.tasks.base import Task
+from tests.support.import_paths import importing_from
 from tests.support.worker_tasks import Bad, Indexed, Lamarckian, Stubborn, Unmakeable, Unsplit
 
 POPULATION = Population.random(23, 2, 1, num_nodes=4, num_connections=8, seed=3)
@@ -231,7 +232,7 @@ def test_workers_end_when_the_driver_ends(end: str, tmp_path: Path) -> None:
     home = Path(__file__).parents[2]
     driver = subprocess.Popen(
         [sys.executable, str(script)],
-        env={**os.environ, "PYTHONPATH": str(home)},
+        env=importing_from(home),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -6,12 +6,13 @@ A build has its own folder, `build/native-NAME`, and is incremental. Processes t
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+
+from tests.support.import_paths import importing_from
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -52,10 +53,8 @@ def build(name: str, compiler: str, flags: Sequence[str] = (), levels: str = "al
 
 def environment(library: Path, extra: Mapping[str, str]) -> dict[str, str]:
     """Returns the environment of processes that import this library as `evonet._native`."""
-    folders = [str(Path(__file__).parent / "chosen_native"), os.environ.get("PYTHONPATH", "")]
     return {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join(filter(None, folders)),
+        **importing_from(Path(__file__).parent / "chosen_native"),
         "EVONET_TEST_NATIVE": str(library),
         "EVONET_REQUIRE_NATIVE": "1",
         **extra,

@@ -10,7 +10,6 @@ CONTRIBUTING.md describes the two comments that a block may have in front.
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 import subprocess
@@ -19,6 +18,8 @@ import textwrap
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
+
+from tests.support.import_paths import importing_from
 
 ROOT = Path(__file__).parent.parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(ROOT.glob("docs/*.md"))]
@@ -112,8 +113,8 @@ def _call(words: list[str]) -> int:
 
         return main(words[1:])
     if Path(words[0]).name in ("python", "python3"):
-        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-        return subprocess.run([sys.executable, *words[1:]], env=environment, check=False).returncode
+        command = [sys.executable, *words[1:]]
+        return subprocess.run(command, env=importing_from(ROOT), check=False).returncode
     raise PageError(f"{words[0]} is not a command that a page can run; see CONTRIBUTING.md")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import os
 import subprocess
 import sys
 import textwrap
@@ -20,6 +19,7 @@ from evonet.backends import resolve_backend
 from evonet.backends.cuda import discovery
 from evonet.errors import DeviceError, OptionError
 from tests.cupy_stand_in import Machine
+from tests.support.import_paths import importing_from
 
 Lend = Callable[..., Machine]
 
@@ -243,8 +243,7 @@ def test_cupy_is_imported_only_for_the_gpu(tmp_path: Path) -> None:
     """
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(script)],
-        env=os.environ
-        | {"PYTHONPATH": f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"},
+        env=importing_from(tmp_path),
         capture_output=True,
         text=True,
         check=False,
