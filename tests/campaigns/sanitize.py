@@ -13,7 +13,7 @@ not looked for, since Python never frees everything. `undefined` finds overflows
 conversions, null and misaligned pointers. `thread` finds data races.
 
 Tests of CUDA kernels do not run: the SIMT runner has sanitizers of its own. Nor do tests that limit
-the address space (marked limits_memory), of which sanitizers need terabytes, nor those with JAX,
+memory or address space (marked limits_memory), of which sanitizers need more, nor those with JAX,
 whose threads were compiled without them. The kernels are compiled for this machine's processor and
 the baseline. The exit code is 1 if there is a finding, or if a test fails. Findings are files in
 build/native-SANITIZER/findings.

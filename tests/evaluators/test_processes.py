@@ -154,6 +154,7 @@ def test_what_happens_once_changes_nothing(how: str, tmp_path: Path) -> None:
         assert fitness.tobytes() == wanted.tobytes()
 
 
+@pytest.mark.limits_memory
 def test_a_worker_that_leaks_is_replaced_between_pieces() -> None:
     task = Bad("leak", guilty=tuple(range(23)))
     with workers(task, memory=120.0) as there:
