@@ -191,8 +191,8 @@ TWINS = ("backends/reference/functions.py", "backends/reference/derivatives.py")
         # The formulas, their slopes, and the NumPy twins of both.
         (ACTIVATIONS, {"nodes/activations.h", "nodes/derivatives.h", *TWINS}),
         (AGGREGATIONS, {"nodes/aggregations.h", "nodes/derivatives.h", *TWINS}),
-        # The twins, and what reports call inputs and outputs.
-        (CONTROLS, {"backends/reference/control.py", "report/names.py"}),
+        # What reports call inputs and outputs.
+        (CONTROLS, {"report/names.py"}),
     ],
     ids=["activations", "aggregations", "controls"],
 )
