@@ -48,11 +48,11 @@ extern "C" __global__ void __launch_bounds__(kThreads, 4)
     const int node = part(genome.num_nodes, lane), conn = part(genome.num_conns, lane);
     const Genome<REAL> own = {genome.genes.at(node, conn), part(genome.num_nodes, lane + 1) - node,
                               part(genome.num_conns, lane + 1) - conn};
-    look_up(standards, own, node_words + node, link_words + conn);
+    look_up(standards.nodes, standards.links, own, node_words + node, link_words + conn);
     __syncwarp(mask);
     if (lane < count) {
-      distances[g * kStandards + lane] =
-          distances_to<REAL>(standards, lane, genome, node_words, link_words, rules);
+      distances[g * kStandards + lane] = distances_to<REAL>(
+          standards, lane, genome, node_words, link_words, rules, [](int, int) { return true; });
     }
     __syncwarp(mask);
   }

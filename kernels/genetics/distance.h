@@ -32,21 +32,6 @@ EVONET_FN int64 slot_of(const GeneDictionary<T>& dictionary, int64 first, int64 
                    });
 }
 
-// The row of a word, which is added if it is missing.
-template <class T>
-EVONET_FN int32 learn(GeneDictionary<T>& dictionary, int64 first, int64 second, int attributes) {
-  const int64 slot = slot_of(dictionary, first, second);
-  if (dictionary.slots[slot] < 0) {
-    const int32 word = dictionary.num_words++;
-    dictionary.slots[slot] = word;
-    dictionary.first[word] = first;
-    dictionary.second[word] = second;
-    T* row = dictionary.rows + int64(word) * attributes * kStandards;
-    for (int i = 0; i < attributes * kStandards; ++i) row[i] = T(0);
-  }
-  return dictionary.slots[slot];
-}
-
 // Notes what a standard has under a word: node or connection i of its genome.
 template <class T>
 EVONET_FN void put_node(const Standards<T>& standards, int lane, int32 word,
@@ -82,25 +67,11 @@ EVONET_FN void put_sizes(Standards<T>& standards, int lane, const Genome<T>& gen
   standards.last[lane] = last_innovation(genome);
 }
 
-template <class T>
-EVONET_FN void add_standard(Standards<T>& standards, const Genome<T>& genome) {
-  const int lane = standards.count++;
-  for (int32 i = 0; i < genome.num_nodes; ++i) {
-    put_node(standards, lane, learn(standards.nodes, genome.genes.node_key[i], 0, NODE_ROWS),
-             genome, i);
-  }
-  for (int32 i = 0; i < genome.num_conns; ++i) {
-    const int64 source = genome.genes.source[i], target = genome.genes.target[i];
-    put_link(standards, lane, learn(standards.links, source, target, LINK_ROWS), genome, i);
-  }
-  put_sizes(standards, lane, genome);
-}
-
 // The word of each node and connection of a genome, or -1.
 template <class T>
-EVONET_FN void look_up(const Standards<T>& standards, const Genome<T>& genome, int32* node_words,
-                       int32* link_words) {
-  const GeneDictionary<T> nodes = standards.nodes, links = standards.links;
+EVONET_FN void look_up(const GeneDictionary<T>& of_nodes, const GeneDictionary<T>& of_links,
+                       const Genome<T>& genome, int32* node_words, int32* link_words) {
+  const GeneDictionary<T> nodes = of_nodes, links = of_links;  // which stores cannot change
   for (int32 i = 0; i < genome.num_nodes; ++i) {
     node_words[i] = nodes.slots[slot_of(nodes, genome.genes.node_key[i], 0)];
   }
@@ -123,20 +94,24 @@ EVONET_FN V per_gene(V sum, V matched, V count, V counts, Lane<V> coefficient, V
   return larger > Lane<V>(0) ? total / larger : all<V>(Lane<V>(0));
 }
 
-template <class V, class T>
+// differs(word, i) may be false where node i and every standard that has it differ in their bias
+// alone: what is left out then would be 0.
+template <class V, class T, class Differs>
 EVONET_FN V node_distance(const Standards<T>& standards, int lane, const Genome<T>& genome,
-                          const int32* words, const DistanceRules<T>& rules) {
+                          const int32* words, const DistanceRules<T>& rules, Differs differs) {
   const V zero = all<V>(T(0)), one = all<V>(T(1));
   V sum = zero, matched = zero;
   for (int32 i = 0; i < genome.num_nodes; ++i) {
     if (words[i] < 0) continue;
     const T* row = standards.nodes.rows + int64(words[i]) * NODE_ROWS * kStandards + lane;
     const auto has = [&](int attribute) { return read_lanes<V>(row + attribute * kStandards); };
-    V d = difference(has(NODE_BIAS), all<V>(genome.genes.bias[i])) +
-          difference(has(NODE_RESPONSE), all<V>(genome.genes.response[i]));
-    d = d + difference(has(NODE_TIME), all<V>(genome.genes.time_constant[i]));
-    d = d + (has(NODE_ACT) == all<V>(T(genome.genes.activation[i])) ? zero : one);
-    d = d + (has(NODE_AGG) == all<V>(T(genome.genes.aggregation[i])) ? zero : one);
+    V d = difference(has(NODE_BIAS), all<V>(genome.genes.bias[i]));
+    if (differs(words[i], i)) {
+      d = d + difference(has(NODE_RESPONSE), all<V>(genome.genes.response[i]));
+      d = d + difference(has(NODE_TIME), all<V>(genome.genes.time_constant[i]));
+      d = d + (has(NODE_ACT) == all<V>(T(genome.genes.activation[i])) ? zero : one);
+      d = d + (has(NODE_AGG) == all<V>(T(genome.genes.aggregation[i])) ? zero : one);
+    }
     const V held = has(NODE_HELD);
     sum = sum + (held > T(0) ? d * all<V>(rules.weight) : zero);
     matched = matched + held;
@@ -198,14 +173,14 @@ EVONET_FN V link_distance(const Standards<T>& standards, int lane, const Genome<
                   all<V>(T(genome.num_conns)), rules.disjoint, more);
 }
 
-// The distances to the standards from `lane` on, as many as V has lanes.
-template <class V, class T>
+// The distances to the standards from `lane` on, as many as V has lanes; see node_distance.
+template <class V, class T, class Differs>
 EVONET_FN V distances_to(const Standards<T>& standards, int lane, const Genome<T>& genome,
                          const int32* node_words, const int32* link_words,
-                         const DistanceRules<T>& rules) {
+                         const DistanceRules<T>& rules, Differs differs) {
   const V links = link_distance<V>(standards, lane, genome, link_words, rules);
   if (!rules.include_nodes) return links;
-  return node_distance<V>(standards, lane, genome, node_words, rules) + links;
+  return node_distance<V>(standards, lane, genome, node_words, rules, differs) + links;
 }
 
 EVONET_NAMESPACE_END

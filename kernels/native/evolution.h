@@ -7,7 +7,7 @@
 #include "genetics/first_plan.h"
 #include "genetics/gene_rules.h"
 #include "genetics/genome_view.h"
-#include "genetics/standards.h"
+#include "native/standard_section.h"
 
 namespace evonet {
 
@@ -36,10 +36,15 @@ struct EvolutionKernels {
                 uint32_t index);
   void (*first)(Child<T>& child, const FirstPlan& plan, const GenomeRules<T>& rules,
                 RandomSource random, uint32_t index);
-  void (*add_standard)(Standards<T>& standards, const Genome<T>& genome);
-  // The distance of a genome to each standard; `words` holds one number per gene of the genome.
-  void (*measure)(const Standards<T>& standards, const Genome<T>& genome,
+  void (*add_standard)(StandardSection<T>& section, int group, const Genome<T>& genome);
+  // The distance of a genome to each standard, a group after another; `words` has room for two
+  // numbers per gene of the genome.
+  void (*measure)(const StandardSection<T>& section, const Genome<T>& genome,
                   const DistanceRules<T>& rules, int* words, T* distances);
+  // Whether any of the numbers is below its limit.
+  bool (*any_below)(const T* numbers, const T* limits, int64_t count);
+  // The position of the first of the smallest numbers, or -1 if none is below the limit.
+  int64_t (*first_least)(const T* numbers, int64_t count, T limit);
 };
 
 }  // namespace evonet

@@ -30,6 +30,25 @@ struct Nearest {
   }
 };
 
+// The nearest genomes to each of some standards, of those that a worker has met, which come in
+// ascending order: of equals the first stays.
+template <class T>
+struct NearestToEach {
+  std::vector<T> distance;
+  std::vector<int64_t> genome;
+
+  explicit NearestToEach(int64_t count)
+      : distance(count, Nearest<T>().distance), genome(count, Nearest<T>().genome) {}
+
+  void offer(const T* d, int64_t g) {
+    for (size_t s = 0; s < distance.size(); ++s) {
+      if (!(d[s] < distance[s])) continue;
+      distance[s] = d[s];
+      genome[s] = g;
+    }
+  }
+};
+
 }  // namespace
 
 template <class T>
@@ -56,7 +75,7 @@ bool speciate(const GenomesView<T>& population, const std::vector<Genome<T>>& ol
     return parallel_for(
         threads, num_chunks - first_chunk,
         [&](int worker, int64_t index, Interrupt&) {
-          words[worker].resize(most_genes);
+          words[worker].resize(2 * most_genes);
           distances[worker].resize(standards.num_distances());
           const int64_t begin = (first_chunk + index) * chunk;
           for (int64_t g = std::max(begin, first); g < std::min(begin + chunk, count); ++g) {
@@ -71,19 +90,22 @@ bool speciate(const GenomesView<T>& population, const std::vector<Genome<T>>& ol
 
   out.species.assign(count, -1);
   out.representative.assign(num_old, -1);
-  std::vector<std::vector<Nearest<T>>> found(threads, std::vector<Nearest<T>>(num_old));
-  if (num_old > 0 && !measure_all(StandardSet<T>(old, kernels), 0, all,
-                                  [&](int worker, int64_t g, const T* distance) {
-                                    for (int64_t s = 0; s < num_old; ++s) {
-                                      found[worker][s].offer(distance[s], g);
-                                    }
-                                  })) {
+  std::vector<NearestToEach<T>> found(threads, NearestToEach<T>(num_old));
+  if (num_old > 0 &&
+      !measure_all(StandardSet<T>(old, kernels), 0, all,
+                   [&](int worker, int64_t g, const T* distance) {
+                     NearestToEach<T>& nearest = found[worker];
+                     // Hardly ever: most genomes are not the nearest so far to anybody.
+                     if (kernels.any_below(distance, nearest.distance.data(), num_old)) {
+                       nearest.offer(distance, g);
+                     }
+                   })) {
     return false;
   }
   for (int64_t s = 0; s < num_old && s < count; ++s) {
     Nearest<T> nearest;
     for (const auto& by_worker : found) {
-      nearest.offer(by_worker[s].distance, by_worker[s].genome);
+      nearest.offer(by_worker.distance[s], by_worker.genome[s]);
     }
     if (nearest.genome >= count || out.species[nearest.genome] >= 0) {
       // Taken by an earlier species: look again among the others.
@@ -113,14 +135,21 @@ bool speciate(const GenomesView<T>& population, const std::vector<Genome<T>>& ol
   const auto undecided = [&](int64_t g) { return best[g] > T(0); };
   std::vector<Genome<T>> genomes;
   for (const int64_t g : out.representative) genomes.push_back(g < 0 ? Genome<T>{} : population[g]);
+  std::vector<int64_t> absent;
+  for (int64_t s = 0; s < num_old; ++s) {
+    if (out.representative[s] < 0) absent.push_back(s);
+  }
+  const auto join_nearest = [&](int64_t g, const T* distance, int64_t num_species, int64_t first) {
+    const int64_t s = kernels.first_least(distance, num_species, best[g]);
+    if (s < 0) return;
+    best[g] = distance[s];
+    out.species[g] = static_cast<int32_t>(first + s);
+  };
   if (num_old > 0 && !measure_all(StandardSet<T>(genomes, kernels), 0, undecided,
-                                  [&](int, int64_t g, const T* distance) {
-                                    for (int64_t s = 0; s < num_old; ++s) {
-                                      if (out.representative[s] < 0) continue;
-                                      if (!(distance[s] < best[g])) continue;
-                                      best[g] = distance[s];
-                                      out.species[g] = static_cast<int32_t>(s);
-                                    }
+                                  [&](int, int64_t g, T* distance) {
+                                    for (const int64_t s : absent)
+                                      distance[s] = Nearest<T>().distance;
+                                    join_nearest(g, distance, num_old, 0);
                                   })) {
     return false;
   }
@@ -139,7 +168,7 @@ bool speciate(const GenomesView<T>& population, const std::vector<Genome<T>>& ol
     if (!parallel_for(
             threads, (num_left - 1 + chunk - 1) / chunk,
             [&](int worker, int64_t index, Interrupt&) {
-              words[worker].resize(most_genes);
+              words[worker].resize(2 * most_genes);
               distances[worker].resize(founder.num_distances());
               const int64_t begin = 1 + index * chunk, end = std::min(begin + chunk, num_left);
               for (int64_t i = begin; i < end; ++i) {
@@ -166,11 +195,8 @@ bool speciate(const GenomesView<T>& population, const std::vector<Genome<T>>& ol
   }
   return measure_all(StandardSet<T>(genomes, kernels), founders.front() + 1, undecided,
                      [&](int, int64_t g, const T* distance) {
-                       for (size_t f = 0; f < founders.size() && founders[f] < g; ++f) {
-                         if (!(distance[f] < best[g])) continue;
-                         best[g] = distance[f];
-                         out.species[g] = static_cast<int32_t>(num_old + f);
-                       }
+                       const auto later = std::lower_bound(founders.begin(), founders.end(), g);
+                       join_nearest(g, distance, later - founders.begin(), num_old);
                      });
 }
 

@@ -202,7 +202,7 @@ nb::object distances(const nb::object& population, In<int64_t> a, In<int64_t> b,
   Buffer<T> out(static_cast<int64_t>(a.shape(0)));
   for (int64_t i = 0; i < out.size; ++i) {
     const Genome<T> genome = genomes[b.data()[i]];
-    std::vector<int> words(genome.num_nodes + genome.num_conns);
+    std::vector<int> words(2 * (genome.num_nodes + genome.num_conns));
     T distance[kStandards];
     StandardSet<T>({genomes[a.data()[i]]}, kernels)
         .measure(genome, distance_rules, words.data(), distance);

@@ -152,6 +152,16 @@ def test_more_genomes_than_one_thread_takes_at_a_time(dtype: str) -> None:
         assert divide(dtype, [3, 50, 98], new, 1.5, threads) == expected
 
 
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("threshold", [0.5, 1.5])
+def test_more_species_than_are_measured_at_a_time(dtype: str, threshold: float) -> None:
+    """Two sections of 16 groups each, and founders beside them."""
+    old, new = np.random.default_rng(4).integers(0, 100, (2, 520)).tolist()
+    for some, all_of_them in ((old[:300], new), (old[:17], new), (old, new[:400])):
+        expected = divide_in_words(dtype, some, all_of_them, threshold)
+        assert divide(dtype, some, all_of_them, threshold) == expected
+
+
 def test_with_threshold_0_every_genome_is_a_species_even_of_equal_ones() -> None:
     assert divide("float32", [], [7, 7, 7], 0.0) == ([0, 1, 2], [0, 1, 2])
     assert divide("float32", [7], [7, 7, 7], 0.0) == ([0, 1, 2], [0, 1, 2])
