@@ -45,8 +45,8 @@ extern "C" __global__ void __launch_bounds__(128)
       child.copy(a);
     } else {
       const Genome<REAL> b = genome_at(parents, in_node_start, in_conn_start, other[i]);
-      breed(child, a, b, fitter[i] == other[i], rules, num_inputs, num_outputs,
-            Draws{seed, generation, uint32(i)});
+      const Draws draws{seed, generation, uint32(i)};
+      breed(child, a, b, fitter[i] == other[i], rules, num_inputs, num_outputs, draws);
     }
     brood.note(i, child);
   }

@@ -20,9 +20,9 @@ EVONET_FN int64 cycle_scratch(int64 num_nodes, int64 num_conns) {
 
 // Every gene of the fitter parent is inherited; where the other has it too, each attribute comes
 // from either. A connection that is off in one of them is off in the child three times in four.
-template <class T>
+template <class T, class D>
 EVONET_FN void inherit(Child<T>& child, const Genome<T>& fitter, const Genome<T>& other,
-                       bool same_parent, const Draws& draws) {
+                       bool same_parent, D& draws) {
   const Genes<T>& c = child.genes;
   const ConstGenes<T>&a = fitter.genes, &b = other.genes;
   child.num_conns = fitter.num_conns;
@@ -124,9 +124,9 @@ EVONET_FN bool closes_cycle(const Child<T>& child, int64 source, int64 target) {
   return false;
 }
 
-template <class T>
+template <class T, class D>
 EVONET_FN void add_connection(Child<T>& child, const GenomeRules<T>& rules, int32 num_inputs,
-                              int32 num_outputs, uint32 to, uint32 from, const Draws& draws) {
+                              int32 num_outputs, uint32 to, uint32 from, D& draws) {
   const Genes<T>& c = child.genes;
   const int32 hidden = child.num_nodes - num_outputs;
   if (child.num_nodes == 0 || hidden + num_inputs == 0) return;
@@ -141,17 +141,17 @@ EVONET_FN void add_connection(Child<T>& child, const GenomeRules<T>& rules, int3
     }
   }
   if (rules.feed_forward && closes_cycle(child, source, target)) return;
-  const Philox r = draws(FOR_NEW_CONNECTION, 0);
+  const Philox r = draws.early(FOR_NEW_CONNECTION, 0);
   child.request.source = source;
   child.request.target = target;
   append_connection(child, source, target, first_value(rules.weight, r.word[0], r.word[1]),
                     first_flag(rules.enabled, r.word[2]));
 }
 
-template <class T>
+template <class T, class D>
 EVONET_FN void set_new_node(const Genes<T>& c, int32 i, int64 key, const GenomeRules<T>& rules,
-                            Purpose purpose, const Draws& draws, uint32 draw) {
-  const Philox r = draws(purpose, 2 * draw), s = draws(purpose, 2 * draw + 1);
+                            Purpose purpose, D& draws, uint32 draw) {
+  const Philox r = draws.early(purpose, 2 * draw), s = draws.early(purpose, 2 * draw + 1);
   c.node_key[i] = key;
   c.bias[i] = first_value(rules.bias, r.word[0], r.word[1]);
   c.response[i] = first_value(rules.response, r.word[2], r.word[3]);
@@ -161,9 +161,8 @@ EVONET_FN void set_new_node(const Genes<T>& c, int32 i, int64 key, const GenomeR
 }
 
 // The new node starts as neutral as possible: no bias, weight 1 before it, the old weight after it.
-template <class T>
-EVONET_FN void add_node(Child<T>& child, const GenomeRules<T>& rules, uint32 which,
-                        const Draws& draws) {
+template <class T, class D>
+EVONET_FN void add_node(Child<T>& child, const GenomeRules<T>& rules, uint32 which, D& draws) {
   const Genes<T>& c = child.genes;
   const int32 split = choose(which, child.num_conns);
   const int32 i = child.num_nodes++;
@@ -201,11 +200,11 @@ EVONET_FN void delete_connection(Child<T>& child, uint32 which) {
   if (added) child.request.target = -1;
 }
 
-template <class T>
+template <class T, class D>
 EVONET_FN void mutate_structure(Child<T>& child, const GenomeRules<T>& rules, int32 num_inputs,
-                                int32 num_outputs, const Draws& draws) {
-  const Philox r = draws(FOR_STRUCTURE, 0), pick = draws(FOR_STRUCTURE, 1),
-               more = draws(FOR_STRUCTURE, 2);
+                                int32 num_outputs, D& draws) {
+  const Philox r = draws.early(FOR_STRUCTURE, 0), pick = draws.early(FOR_STRUCTURE, 1),
+               more = draws.early(FOR_STRUCTURE, 2);
   bool does[4];  // add node, delete node, add connection, delete connection
   const float rate[4] = {rules.node_add, rules.node_delete, rules.conn_add, rules.conn_delete};
   if (rules.single_structural_mutation) {
@@ -250,9 +249,18 @@ EVONET_FN void mutate_options(const ChoiceRule& rule, unsigned char* options, in
   }
 }
 
-template <class T>
-EVONET_FN void mutate_genes(Child<T>& child, const GenomeRules<T>& rules, const Draws& draws) {
+template <class T, class D>
+EVONET_FN void mutate_genes(Child<T>& child, const GenomeRules<T>& rules, D& draws) {
   const Genes<T>& c = child.genes;
+  // A rule that cannot fire needs no draws, and no other draw depends on them.
+  const bool bias = can_mutate(rules.bias) || rules.activation.mutate_rate > 0.0f;
+  const bool response = can_mutate(rules.response) || rules.aggregation.mutate_rate > 0.0f;
+  const bool time_constant = can_mutate(rules.time_constant);
+  const int32 nodes = child.num_nodes;
+  draws.prepare({{FOR_CONNECTION, 0, 2, child.num_conns},
+                 {FOR_NODE, 0, 4, bias ? nodes : 0},
+                 {FOR_NODE, 1, 4, response ? nodes : 0},
+                 {FOR_NODE, 2, 4, time_constant ? nodes : 0}});
   for (int32 first = 0; first < child.num_conns; first += kBlock) {
     const int32 count = child.num_conns - first < kBlock ? child.num_conns - first : kBlock;
     const PhiloxBlock r = draws.block(FOR_CONNECTION, 2 * uint32(first), 2);
@@ -263,10 +271,6 @@ EVONET_FN void mutate_genes(Child<T>& child, const GenomeRules<T>& rules, const 
       }
     }
   }
-  // A rule that cannot fire needs no draws, and no other draw depends on them.
-  const bool bias = can_mutate(rules.bias) || rules.activation.mutate_rate > 0.0f;
-  const bool response = can_mutate(rules.response) || rules.aggregation.mutate_rate > 0.0f;
-  const bool time_constant = can_mutate(rules.time_constant);
   for (int32 first = 0; first < child.num_nodes; first += kBlock) {
     const int32 count = child.num_nodes - first < kBlock ? child.num_nodes - first : kBlock;
     const uint32 draw = 4 * uint32(first);
@@ -288,10 +292,15 @@ EVONET_FN void mutate_genes(Child<T>& child, const GenomeRules<T>& rules, const 
 }
 
 // One child, up to the numbers of its structural mutations.
-template <class T>
+template <class T, class D>
 EVONET_FN void breed(Child<T>& child, const Genome<T>& fitter, const Genome<T>& other,
                      bool same_parent, const GenomeRules<T>& rules, int32 num_inputs,
-                     int32 num_outputs, const Draws& draws) {
+                     int32 num_outputs, D& draws) {
+  draws.prepare({{FOR_INHERITED_CONNECTION, 0, 1, same_parent ? 0 : fitter.num_conns},
+                 {FOR_INHERITED_NODE, 0, 1, same_parent ? 0 : fitter.num_nodes},
+                 {FOR_STRUCTURE, 0, 1, 3},
+                 {FOR_NEW_CONNECTION, 0, 1, 1},
+                 {FOR_NEW_NODE, 0, 1, 2}});
   inherit(child, fitter, other, same_parent, draws);
   mutate_structure(child, rules, num_inputs, num_outputs, draws);
   mutate_genes(child, rules, draws);

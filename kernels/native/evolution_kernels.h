@@ -5,6 +5,7 @@
 #include "genetics/distance.h"
 #include "genetics/first_genome.h"
 #include "native/evolution.h"
+#include "native/prepared_draws.h"
 #include "native/simd.h"
 
 EVONET_NAMESPACE_BEGIN
@@ -13,8 +14,8 @@ template <class T>
 void breed_one(Child<T>& child, const Genome<T>& fitter, const Genome<T>& other, bool same_parent,
                const GenomeRules<T>& rules, int num_inputs, int num_outputs, RandomSource random,
                uint32_t index) {
-  breed(child, fitter, other, same_parent, rules, num_inputs, num_outputs,
-        Draws{random.seed, random.generation, index});
+  PreparedDraws draws(Draws{random.seed, random.generation, index});
+  breed(child, fitter, other, same_parent, rules, num_inputs, num_outputs, draws);
 }
 
 template <class T>

@@ -14,21 +14,64 @@ struct Philox {
   uint32 word[4];
 };
 
-EVONET_FN Philox philox(uint32 c0, uint32 c1, uint32 c2, uint32 c3, uint32 k0, uint32 k1) {
+// As many draws as fill vectors without much waste for small genomes; loops over them vectorise. A
+// thread of a GPU makes one at a time, in registers.
+#ifndef EVONET_DRAWS
+#define EVONET_DRAWS 8
+#endif
+static constexpr int kBlock = EVONET_DRAWS;
+
+// The product of a number and the lower half of a word.
+EVONET_FN uint64 product(uint64 word, uint32 number) { return uint64(uint32(word)) * number; }
+
+#if defined(__AVX512F__)
+#define EVONET_WORD_BYTES 64
+#elif defined(__AVX2__)
+#define EVONET_WORD_BYTES 32
+#elif defined(EVONET_X86)
+#define EVONET_WORD_BYTES 16
+#endif
+#if defined(EVONET_WORD_BYTES)
+static constexpr int kDrawWords = EVONET_WORD_BYTES / 8;
+static_assert(kBlock % kDrawWords == 0, "vectors fill a block");
+
+// Draws side by side, a word for each. One instruction multiplies the lower halves; compilers know
+// it, but not that the upper halves do not count, and move them about.
+typedef uint64 DrawWords __attribute__((vector_size(EVONET_WORD_BYTES)));
+EVONET_FN DrawWords product(DrawWords words, uint32 number) {
+  const DrawWords numbers = words * 0 + number;
+#if defined(__AVX512F__)  // masked, because GCC 12 warns about its own unmasked one
+  return DrawWords(_mm512_maskz_mul_epu32(0xff, __m512i(words), __m512i(numbers)));
+#elif defined(__AVX2__)
+  return DrawWords(_mm256_mul_epu32(__m256i(words), __m256i(numbers)));
+#else
+  return DrawWords(_mm_mul_epu32(__m128i(words), __m128i(numbers)));
+#endif
+}
+#endif
+
+// Ten rounds on four words, or on vectors of words; the upper halves of all words do not count.
+template <class W>
+EVONET_FN void philox_rounds(W& c0, W& c1, W& c2, W& c3, uint32 k0, uint32 k1) {
   EVONET_UNROLL
 #if !defined(__CUDACC_RTC__)  // which does not know it
 #pragma GCC unroll 10
 #endif
   for (int round = 0; round < 10; ++round) {
-    uint64 p0 = uint64(0xD2511F53u) * c0, p1 = uint64(0xCD9E8D57u) * c2;
-    c0 = uint32(p1 >> 32) ^ c1 ^ k0;
-    c1 = uint32(p1);
-    c2 = uint32(p0 >> 32) ^ c3 ^ k1;
-    c3 = uint32(p0);
+    const W p0 = product(c0, 0xD2511F53u), p1 = product(c2, 0xCD9E8D57u);
+    c0 = (p1 >> 32) ^ c1 ^ k0;
+    c1 = p1;
+    c2 = (p0 >> 32) ^ c3 ^ k1;
+    c3 = p0;
     k0 += 0x9E3779B9u;
     k1 += 0xBB67AE85u;
   }
-  return {{c0, c1, c2, c3}};
+}
+
+EVONET_FN Philox philox(uint32 c0, uint32 c1, uint32 c2, uint32 c3, uint32 k0, uint32 k1) {
+  uint64 w0 = c0, w1 = c1, w2 = c2, w3 = c3;
+  philox_rounds(w0, w1, w2, w3, k0, k1);
+  return {{uint32(w0), uint32(w1), uint32(w2), uint32(w3)}};
 }
 
 // What a draw is for. Draws with different purposes never share a counter.
@@ -58,15 +101,15 @@ enum Purpose : uint32 {
   FOR_WIDE_PLANTED       // examples with a planted structure
 };
 
-// As many draws as fill vectors without much waste for small genomes; loops over them vectorise. A
-// thread of a GPU makes one at a time, in registers.
-#ifndef EVONET_DRAWS
-#define EVONET_DRAWS 8
-#endif
-static constexpr int kBlock = EVONET_DRAWS;
-
 struct PhiloxBlock {
   uint32 word[4][kBlock];
+};
+
+// The draws first, first + stride, ..., as many as count; stride is 1, 2 or 4.
+struct DrawRun {
+  Purpose purpose;
+  uint32 first, stride;
+  int32 count;
 };
 
 // All draws of one child of one generation.
@@ -78,16 +121,43 @@ struct Draws {
     return philox(draw, purpose, child, generation, uint32(seed), uint32(seed >> 32));
   }
 
+  // Says which draws come next; native/prepared_draws.h makes them at once.
+  template <int N>
+  EVONET_METHOD void prepare(const DrawRun (&)[N]) const {}
+
+  // A draw that may have been prepared.
+  EVONET_METHOD Philox early(Purpose purpose, uint32 draw) const { return (*this)(purpose, draw); }
+
+#if defined(EVONET_WORD_BYTES)
+  // Draws side by side; word w of them goes to words[w * row] and what follows.
+  EVONET_METHOD void make(DrawWords draw, DrawWords purpose, uint32* words, int row) const {
+    DrawWords c2 = DrawWords{} + child, c3 = DrawWords{} + generation;
+    philox_rounds(draw, purpose, c2, c3, uint32(seed), uint32(seed >> 32));
+    const DrawWords made[4] = {draw, purpose, c2, c3};
+    typedef uint32 Halves
+        __attribute__((vector_size(EVONET_WORD_BYTES / 2), may_alias, aligned(4)));
+    for (int w = 0; w < 4; ++w) {
+      *reinterpret_cast<Halves*>(words + w * row) = __builtin_convertvector(made[w], Halves);
+    }
+  }
+#endif
+
   // The draws first, first + stride, ...
   EVONET_METHOD PhiloxBlock block(Purpose purpose, uint32 first, uint32 stride) const {
     PhiloxBlock all;
+#if defined(EVONET_WORD_BYTES)
+    DrawWords steps{};
+    for (int k = 0; k < kDrawWords; ++k) steps[k] = uint32(k) * stride;
+    for (int i = 0; i < kBlock; i += kDrawWords) {
+      make(steps + uint64(first + uint32(i) * stride), DrawWords{} + uint64(purpose),
+           all.word[0] + i, kBlock);
+    }
+#else
     for (int i = 0; i < kBlock; ++i) {
       const Philox one = (*this)(purpose, first + uint32(i) * stride);
-      all.word[0][i] = one.word[0];
-      all.word[1][i] = one.word[1];
-      all.word[2][i] = one.word[2];
-      all.word[3][i] = one.word[3];
+      for (int w = 0; w < 4; ++w) all.word[w][i] = one.word[w];
     }
+#endif
     return all;
   }
 };

@@ -117,6 +117,32 @@ def test_generations_of_any_size_are_equal(size: int, generations: int) -> None:
     assert len(neat.ask()) == size
 
 
+@pytest.mark.parametrize("rates", [{}, WILD], ids=["default", "wild"])
+@pytest.mark.parametrize("level", require_native().simd_levels())
+def test_children_of_any_size_are_equal(
+    level: str, rates: Changes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Random numbers of small children are made together, those of larger ones in blocks."""
+    parents = Population.concatenate(
+        [
+            Population.random(1, 3, 2, num_nodes=nodes, num_connections=links, seed=nodes + links)
+            for nodes in (2, 3, 7, 8, 9, 17, 25)
+            for links in (0, 1, 2, 3, 5, 7, 8, 9, 15, 16, 17, 24, 25)
+            if links <= 3 * (nodes - 1)
+        ]
+    )
+    fitter, other = np.random.default_rng(3).integers(0, len(parents), (2, 400))
+    other[:100] = fitter[:100]  # nothing to inherit from anybody else
+    rules = genome_rules(make_config(SIZES, rates))
+    monkeypatch.setenv("EVONET_SIMD", level)
+    bred = [
+        engine.breed(parents, fitter, other, rules, 5, 9, 1000, 1000)
+        for engine in (NativeEngine(2), ReferenceEngine())
+    ]
+    assert_same_genes(bred[0][0], bred[1][0])
+    assert bred[0][1:] == bred[1][1:]
+
+
 def test_a_long_run_with_the_default_config_is_equal() -> None:
     neat = evolve_both({}, 25, np.float32, seed=3)
     assert neat.generation == 24
