@@ -21,6 +21,9 @@ void sum_numbers(const ScheduleView<T>& s, NodeRun run, T* values) {
   });
 }
 
+// Sigmoid and tanh divide, which takes as long as many links: in the same loop the processor
+// divides for one node while it sums for the next. Others are called beside rows of more than
+// kMostFused.
 template <class T, int R>
 void sum_vectors(const ScheduleView<T>& s, NodeRun run, T* values) {
   using V = FullVector<T>;
@@ -29,13 +32,16 @@ void sum_vectors(const ScheduleView<T>& s, NodeRun run, T* values) {
       return sum_run_with<Activation_sigmoid, V, R>(s, run, values);
     case ACT_TANH:
       return sum_run_with<Activation_tanh, V, R>(s, run, values);
-    case ACT_RELU:
-      return sum_run_with<Activation_relu, V, R>(s, run, values);
-    case ACT_IDENTITY:
-      return sum_run_with<Activation_identity, V, R>(s, run, values);
     default:
-      return sum_run<V, R>(s, run, values);
+      break;
   }
+  if constexpr (R <= kMostFused) {
+    if (run.activation == ACT_RELU) return sum_run_with<Activation_relu, V, R>(s, run, values);
+    if (run.activation == ACT_IDENTITY) {
+      return sum_run_with<Activation_identity, V, R>(s, run, values);
+    }
+  }
+  return sum_run<V, R>(s, run, values);
 }
 
 EVONET_NAMESPACE_END

@@ -174,8 +174,8 @@ struct RowKernels {
 };
 
 // Eight accumulators hide the latency of a multiply-add and still fit the registers; beside them, a
-// call costs little. Where a multiply-add takes many instructions, there is no latency to hide, and
-// a call costs nothing.
+// call of a cheap function costs little. Where a multiply-add takes many instructions, there is no
+// latency to hide, and a call costs nothing.
 #if defined(EVONET_SLOW_FMA)
 constexpr int kNumRows = 2, kMostFused = 0;
 #else
@@ -184,7 +184,7 @@ constexpr int kNumRows = 5, kMostFused = 4;
 
 template <class T, int R>
 constexpr auto row_sum() {
-  if constexpr (R <= kMostFused) {
+  if constexpr (kMostFused > 0) {
     return &sum_vectors<T, R>;
   } else {
     return &sum_run<FullVector<T>, R, T>;

@@ -23,7 +23,8 @@ EVONET_FUNCTIONS(double)
 #define EVONET_FUSED(T)                                                 \
   template void sum_vectors<T, 1>(const ScheduleView<T>&, NodeRun, T*); \
   template void sum_vectors<T, 2>(const ScheduleView<T>&, NodeRun, T*); \
-  template void sum_vectors<T, kMostFused>(const ScheduleView<T>&, NodeRun, T*);
+  template void sum_vectors<T, 4>(const ScheduleView<T>&, NodeRun, T*); \
+  template void sum_vectors<T, 8>(const ScheduleView<T>&, NodeRun, T*);
 EVONET_FUSED(float)
 EVONET_FUSED(double)
 #endif
