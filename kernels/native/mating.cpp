@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "genetics/mating.h"
 #include "native/ranking.h"
-#include "numerics/philox.h"
 
 namespace evonet {
 namespace {
@@ -66,35 +66,27 @@ bool plan_mating(const MatingSpecies& species, const double* scores, RandomSourc
   std::fill(other, other + num_elites, -1);
 
   const int64_t num_children = first_child[count];
+  const MatingPools<int64_t> pools{count,
+                                   scores,
+                                   species.members,
+                                   species.member_start,
+                                   best.data(),
+                                   best_score.data(),
+                                   best_start.data(),
+                                   species.num_parents,
+                                   species.interspecies};
   return parallel_for(
       threads, (num_children + kChunk - 1) / kChunk,
       [&](int, int64_t chunk, Interrupt&) {
         const int64_t begin = chunk * kChunk, end = std::min(begin + kChunk, num_children);
-        int64_t home = std::upper_bound(first_child.begin(), first_child.end(), begin) -
-                       first_child.begin() - 1;
+        int64_t home = group_of(first_child.data(), count, begin);
         for (int64_t child = begin; child < end; ++child) {
           while (child >= first_child[home + 1]) ++home;
-          const Draws draws{random.seed, random.generation,
-                            static_cast<uint32>(num_elites + child)};
-          const Philox r = draws(FOR_PARENTS, 0);
-          const auto size = static_cast<int32>(species.num_parents[home]);
-          const int64_t one = best_start[home] + choose(r.word[0], size);
-          const int64_t two = best_start[home] + choose(r.word[1], size);
-          const int64_t first = best[one];
-          int64_t second = best[two];
-          double second_score = best_score[two];
-          if (count > 1 && uniform(r.word[2]) < species.interspecies) {
-            int64_t away = choose(r.word[3], static_cast<int32>(count - 1));
-            away += away >= home;
-            const int64_t start = species.member_start[away];
-            const auto members = static_cast<int32>(species.member_start[away + 1] - start);
-            second = species.members[start + choose(draws(FOR_PARENTS, 1).word[0], members)];
-            second_score = scores[second];
-          }
-          // Ties favour the second, as in neat-python.
-          const bool first_is_fitter = best_score[one] > second_score;
-          fitter[num_elites + child] = first_is_fitter ? first : second;
-          other[num_elites + child] = first_is_fitter ? second : first;
+          const int64_t at = num_elites + child;
+          const Couple parents = draw_couple(
+              pools, home, Draws{random.seed, random.generation, static_cast<uint32>(at)});
+          fitter[at] = parents.fitter;
+          other[at] = parents.other;
         }
       },
       poll);
