@@ -14,7 +14,14 @@ import numpy.typing as npt
 
 from evonet.errors import DeviceError
 from evonet.genes.first_generation import FirstPlan
-from evonet.genes.mating import Indices, MatingShares, SpeciesMembers
+from evonet.genes.mating import (
+    Indices,
+    Mating,
+    MatingShares,
+    Parents,
+    SpeciesMembers,
+    on_host,
+)
 from evonet.genes.population import Population
 from evonet.genes.rules import Rules
 from evonet.installation import load_native, require_native
@@ -58,8 +65,8 @@ class NativeEngine:
     def breed(
         self,
         parents: Population,
-        fitter: Indices,
-        other: Indices,
+        fitter: Parents,
+        other: Parents,
         rules: Rules,
         seed: int,
         generation: int,
@@ -73,13 +80,14 @@ class NativeEngine:
         """
         breed = self._typed("breed", parents.dtype)
         numbers = seed, generation, next_node_key, next_innovation
-        arrays, node_key, innovation = breed(parents, fitter, other, rules, *numbers, *self._how)
+        drawn = on_host(fitter), on_host(other)
+        arrays, node_key, innovation = breed(parents, *drawn, rules, *numbers, *self._how)
         arrays |= {"num_inputs": parents.num_inputs, "num_outputs": parents.num_outputs}
         return Population(**arrays, validate=False), node_key, innovation
 
     def mate(
         self, scores: npt.NDArray[np.float64], shares: MatingShares, seed: int, generation: int
-    ) -> tuple[Indices, Indices]:
+    ) -> Mating:
         """Decides who passes on unchanged and who has children with whom.
 
         Args:
@@ -89,12 +97,11 @@ class NativeEngine:
             generation: The generation that is being bred.
 
         Returns:
-            Both parents of every genome of the next generation, the fitter one first, as `breed`
-            takes them: elites by ascending position, then the children, species by species.
+            Parents as `breed` takes them: elites, and then the children, species by species.
         """
         plan = self._native.plan_mating
         fitter, other = plan(scores, *shares, seed, generation & 0xFFFFFFFF, self._how[0])
-        return fitter, other
+        return Mating(fitter, other, fitter[: int(shares.num_elites.sum())])
 
     def speciate(
         self,

@@ -36,6 +36,7 @@ from evonet.files.saved_state import SavedState
 from evonet.functions.registry import activation_id
 from evonet.genes.arrays import real_type
 from evonet.genes.first_generation import plan_first_generation
+from evonet.genes.mating import Parents, on_host
 from evonet.genes.population import Population
 from evonet.genes.rules import check_time_constants, genome_rules
 from evonet.messages import counted
@@ -426,7 +427,9 @@ class Algorithm(ABC):
             next_innovation=len(plan.source),
         )
 
-    def breed(self, state: State, fitter: Positions, other: Positions) -> dict[str, Any]:
+    def breed(
+        self, state: State, fitter: Parents, other: Parents, copies: Positions | None = None
+    ) -> dict[str, Any]:
         """Breeds a generation: copies first, then children by crossover and mutation.
 
         Args:
@@ -434,6 +437,8 @@ class Algorithm(ABC):
             fitter: [P] position of the better parent.
             other: [P] position of the other parent, the same for a child of one parent; -1 for a
                 copy. Copies come first, by ascending position.
+            copies: Positions of the genomes that are copied, which an engine knows that drew the
+                parents; None for those that `other` marks.
 
         Returns:
             The fields of `State` that change, for `dataclasses.replace`.
@@ -450,11 +455,14 @@ class Algorithm(ABC):
             state.next_innovation,
         )
         self.spent["breed"] += time.perf_counter() - start
-        copies = int(np.count_nonzero(other < 0))
-        next_id = state.next_id + len(fitter) - copies
+        if copies is None:
+            copies = on_host(fitter)[: np.count_nonzero(on_host(other) < 0)]
+        next_id = state.next_id + len(fitter) - len(copies)
+        ids = np.arange(state.next_id - len(copies), next_id)
+        ids[: len(copies)] = state.ids[copies]
         return {
             "population": children,
-            "ids": np.concatenate([state.ids[fitter[:copies]], np.arange(state.next_id, next_id)]),
+            "ids": ids,
             "generation": state.generation + 1,
             "next_id": next_id,
             "next_node_key": node_key,

@@ -2,12 +2,49 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 Indices = npt.NDArray[np.int64]
+
+
+class DistantIndices(Protocol):
+    """Positions of genomes in the memory of a GPU, where they never change."""
+
+    def __len__(self) -> int:
+        """How many there are."""
+
+    def fetch(self) -> Indices:
+        """Copies them to the host.
+
+        Raises:
+            DeviceError: The GPU fails.
+        """
+
+
+Parents: TypeAlias = Indices | DistantIndices
+"""Positions of parents, where the engine that drew them is."""
+
+
+def on_host(positions: Parents) -> Indices:
+    """Returns positions on the host, copied there if they are on a GPU."""
+    return positions if isinstance(positions, np.ndarray) else positions.fetch()
+
+
+class Mating(NamedTuple):
+    """Both parents of every genome of the next generation: copies first, then children.
+
+    Attributes:
+        fitter: [P] position of the better parent.
+        other: [P] position of the other parent; -1 for a copy.
+        copies: Positions of the genomes that pass on unchanged, ascending; always on the host.
+    """
+
+    fitter: Parents
+    other: Parents
+    copies: Indices
 
 
 class SpeciesMembers(NamedTuple):

@@ -35,6 +35,7 @@ class Machine:
         fail_from: Number of the first allocation from which on there is no memory, or None.
         num_compiled: Calls of NVRTC's compiler.
         num_released: How often the whole memory pool was freed.
+        spare: Bytes of the largest block that was freed since the pool was.
         num_sent: Bytes that were copied from the host, but for those of `cupy.asarray`.
         launches: Kernels that were launched, by name.
         log: Names of kernels with the GPU that ran them, in order.
@@ -69,6 +70,7 @@ class Machine:
         self.fail_from: int | None = None
         self.num_compiled = 0
         self.num_released = 0
+        self.spare = 0
         self.num_sent = 0
         self.launches: Counter[str] = Counter()
         self.log: list[tuple[str, int]] = []
@@ -141,6 +143,7 @@ class Machine:
     def _free(self, home: StreamKey, buffer: np.ndarray) -> None:
         with self.lock:
             self.used[home[0]] -= buffer.nbytes
+            self.spare = max(self.spare, buffer.nbytes)
             self._buffers.pop(buffer.ctypes.data, None)
             if not self.queues.is_idle(home[0]):  # else there is nobody who could still read it
                 self.queues.add(home, lambda: buffer.fill(POISON))

@@ -40,6 +40,8 @@ Graph: TypeAlias = Any
 StreamKey: TypeAlias = tuple[int, int]
 """Identifies a stream of a GPU: CUDA's number, and the thread if every thread has its own."""
 
+SORT_COUNTS = 4 << 20  # bytes: what a radix sort counts, and rounding of blocks
+
 _OUT_OF_MEMORY = 2  # cudaErrorMemoryAllocation and CUDA_ERROR_OUT_OF_MEMORY
 _PER_THREAD_STREAM = 2  # cudaStreamPerThread: one number, but another stream for every thread
 
@@ -355,6 +357,22 @@ class Device:
             if hasattr(x, "__dlpack__"):
                 return self._cp.from_dlpack(x)
             return self._cp.asarray(x)
+
+    def argsort(self, keys: DeviceArray) -> DeviceArray:
+        """Returns the order, [N] int64, in which keys ascend; equal keys stay as they are.
+
+        Args:
+            keys: [N] whole numbers, at least one.
+        """
+        count = keys.shape[0]
+        # CuPy copies the keys and makes the order; the sort takes as much again, and some counts.
+        nbytes = 2 * (keys.nbytes + 8 * count) + SORT_COUNTS
+        with self._errors("sorting, with {} bytes", nbytes):
+            # The sort does not survive an allocation of its own that fails. So the pool gets a
+            # block that has room for all of them, which goes to the next work of this stream.
+            room = self._cp.empty((nbytes,), np.uint8)
+            del room
+            return self._cp.argsort(keys)
 
     # ---- kernels ----
 

@@ -26,7 +26,14 @@ from evonet.genes.arrays import (
     starts_of,
 )
 from evonet.genes.first_generation import FirstPlan
-from evonet.genes.mating import Indices, MatingShares, SpeciesMembers
+from evonet.genes.mating import (
+    Indices,
+    Mating,
+    MatingShares,
+    Parents,
+    SpeciesMembers,
+    on_host,
+)
 from evonet.genes.population import Population
 from evonet.genes.rules import Rules
 from evonet.numerics.philox import Purpose, choose
@@ -56,8 +63,8 @@ class ReferenceEngine:
     def breed(
         self,
         parents: Population,
-        fitter: Indices,
-        other: Indices,
+        fitter: Parents,
+        other: Parents,
         rules: Rules,
         seed: int,
         generation: int,
@@ -66,9 +73,10 @@ class ReferenceEngine:
     ) -> tuple[Population, int, int]:
         """See `NativeEngine`."""
         registry = Registry(next_node_key, next_innovation)
+        drawn = on_host(fitter).tolist(), on_host(other).tolist()
         genomes = []
         with np.errstate(all="ignore"):
-            for i, (a, b) in enumerate(zip(fitter.tolist(), other.tolist(), strict=True)):
+            for i, (a, b) in enumerate(zip(*drawn, strict=True)):
                 child = Child(Genes.of(parents, a))
                 if b >= 0:
                     draws = Draws(seed, generation, i)
@@ -82,7 +90,7 @@ class ReferenceEngine:
 
     def mate(
         self, scores: npt.NDArray[np.float64], shares: MatingShares, seed: int, generation: int
-    ) -> tuple[Indices, Indices]:
+    ) -> Mating:
         """See `NativeEngine`."""
         return plan_mating(scores, shares, seed, generation)
 

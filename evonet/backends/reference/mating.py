@@ -7,13 +7,13 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from evonet.genes.mating import Indices, MatingShares
+from evonet.genes.mating import Indices, Mating, MatingShares
 from evonet.numerics.philox import Purpose, choose, philox, uniform
 
 
 def plan_mating(
     scores: npt.NDArray[np.float64], shares: MatingShares, seed: int, generation: int
-) -> tuple[Indices, Indices]:
+) -> Mating:
     """Picks elites and parents; see `NativeEngine.mate`."""
     ranked = [
         # Ids ascend with positions: of equals the youngest comes first, as in neat-python.
@@ -25,9 +25,10 @@ def plan_mating(
     pools = [r[:n] for r, n in zip(ranked, shares.num_parents.tolist(), strict=True)]
     first, second = _pick_parents(shares, pools, len(elite), seed, generation)
     first_is_fitter = scores[first] > scores[second]  # ties favour the second, as in neat-python
-    return (
+    return Mating(
         np.concatenate([elite, np.where(first_is_fitter, first, second)]),
         np.concatenate([np.full(len(elite), -1), np.where(first_is_fitter, second, first)]),
+        elite,
     )
 
 

@@ -128,7 +128,8 @@ class NEAT(Algorithm):
             state.generation + 1,
             self._engine,
         )
-        bred = replace(state, **self.breed(state, plan.fitter, plan.other), verdict=None)
+        made = self.breed(state, plan.fitter, plan.other, plan.copies)
+        bred = replace(state, **made, verdict=None)
         return self._divided(bred, sorted(plan.species, key=lambda s: s.key), state.population)
 
     def receive(self, state: State, guests: Population, ids: npt.NDArray[np.int64]) -> NeatState:

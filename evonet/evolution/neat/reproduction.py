@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from evonet.backends.genetics import Engine
 from evonet.backends.reference import sharing
 from evonet.config import ReproductionTable
 from evonet.evolution.neat.species import Scores, Species, join_members
-from evonet.genes.mating import Indices, MatingShares, SharingRules
+from evonet.genes.mating import Indices, MatingShares, Parents, SharingRules
 from evonet.installation import load_native
 
 
@@ -22,16 +20,18 @@ class MatingPlan:
         species: Those that have a share in it, worst first.
         fitter: [P] position of the better parent.
         other: [P] position of the other parent; -1 for an elite, which is a copy.
+        copies: Positions of the elites, ascending.
     """
 
     species: list[Species]
-    fitter: Indices
-    other: Indices
+    fitter: Parents
+    other: Parents
+    copies: Indices
 
     @property
     def num_elites(self) -> int:
         """How many genomes pass on unchanged."""
-        return int(np.count_nonzero(self.other < 0))
+        return len(self.copies)
 
 
 def plan_mating(

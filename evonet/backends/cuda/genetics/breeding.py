@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from evonet.backends.cuda.genetics.genes import DeviceGenes
+from evonet.backends.cuda.genetics.mating import DevicePositions
 from evonet.backends.cuda.genetics.numbers import Numbers, hand_out_numbers
 from evonet.backends.cuda.genetics.rules import genome_rules_type, pack_rules
 from evonet.backends.cuda.genetics.sums import NOTHING, THREADS, blocks_for, fill, prefix_sums
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from evonet.backends.cuda.device import Device, DeviceArray
     from evonet.backends.cuda.nvrtc import Defines
     from evonet.genes.first_generation import FirstPlan
-    from evonet.genes.mating import Indices
+    from evonet.genes.mating import Parents
     from evonet.genes.rules import Rules
 
 BREED_THREADS: Final = 128  # of a block; a thread keeps two parents and a child in registers
@@ -57,8 +58,8 @@ class Children(NamedTuple):
 def breed_children(
     parents: DeviceGenes,
     pins: tuple[int, int],
-    fitter: Indices,
-    other: Indices,
+    fitter: Parents,
+    other: Parents,
     rules: Rules,
     chance: tuple[int, int],
     next_numbers: tuple[int, int],
@@ -80,7 +81,10 @@ def breed_children(
     device, count = parents.device, len(fitter)
     summary = Summary(device)
     parents.wait()
-    both = device.upload(np.ascontiguousarray(fitter)), device.upload(np.ascontiguousarray(other))
+    drawn = [DevicePositions.bring(each, device) for each in (fitter, other)]
+    for each in drawn:
+        each.wait()
+    both = drawn[0].array, drawn[1].array
     room = device.empty((2 * count,), np.int32)
     starts = parents.arrays["node_start"], parents.arrays["conn_start"]
     arguments: tuple[Any, ...] = np.int64(count), *starts, both[0], room
@@ -115,6 +119,8 @@ def breed_children(
     del scratch
     children = _join(device, brood, summary, next_numbers, (parents, *both))
     parents.was_read()  # by the kernel that joins the children, too
+    for each in drawn:
+        each.was_read()
     return children
 
 

@@ -10,11 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from evonet.backends.cuda.discovery import check_process
+from evonet.backends.cuda.genetics import mating
 from evonet.backends.cuda.genetics.breeding import breed_children, first_children
 from evonet.backends.cuda.genetics.genes import DeviceGenes
 from evonet.backends.cuda.genetics.speciation import Speciation
 from evonet.errors import DeviceMemoryError
-from evonet.genes.mating import Indices, MatingShares, SpeciesMembers
+from evonet.genes.mating import Indices, Mating, MatingShares, Parents, SpeciesMembers
 from evonet.genes.population import Population
 
 if TYPE_CHECKING:
@@ -71,8 +72,8 @@ class CudaEngine:
     def breed(
         self,
         parents: Population,
-        fitter: Indices,
-        other: Indices,
+        fitter: Parents,
+        other: Parents,
         rules: Rules,
         seed: int,
         generation: int,
@@ -98,9 +99,13 @@ class CudaEngine:
 
     def mate(
         self, scores: npt.NDArray[np.float64], shares: MatingShares, seed: int, generation: int
-    ) -> tuple[Indices, Indices]:
-        """Decides on the host who has children with whom; see `NativeEngine`."""
-        return self._native.mate(scores, shares, seed, generation)
+    ) -> Mating:
+        """Decides who has children with whom, on the cheaper side; see `NativeEngine`."""
+        return self._run(
+            lambda: mating.mate(self._device, scores, shares, seed, generation),
+            lambda: self._native.mate(scores, shares, seed, generation),
+            mating.is_worth_while(len(shares.members)),
+        )
 
     def speciate(
         self,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from evonet.backends.cuda.genetics.engine import CudaEngine
     from evonet.backends.genetics import NativeEngine
     from evonet.genes.first_generation import FirstPlan
-    from evonet.genes.mating import Indices, MatingShares, SpeciesMembers
+    from evonet.genes.mating import Indices, Mating, MatingShares, Parents, SpeciesMembers
     from evonet.genes.population import Population
     from evonet.genes.rules import Rules
 
@@ -71,8 +71,8 @@ class FollowingEngine:
     def breed(
         self,
         parents: Population,
-        fitter: Indices,
-        other: Indices,
+        fitter: Parents,
+        other: Parents,
         rules: Rules,
         seed: int,
         generation: int,
@@ -87,9 +87,10 @@ class FollowingEngine:
 
     def mate(
         self, scores: npt.NDArray[np.float64], shares: MatingShares, seed: int, generation: int
-    ) -> tuple[Indices, Indices]:
-        """Decides on the host who has children with whom; see `NativeEngine`."""
-        return self._native.mate(scores, shares, seed, generation)
+    ) -> Mating:
+        """Decides who has children with whom; see `NativeEngine`."""
+        mate = self._now.mate
+        return self._timed("mate", lambda: mate(scores, shares, seed, generation))
 
     def speciate(
         self,
