@@ -112,6 +112,8 @@ STEPS = {
 }
 # Headers with loops over genes; others, as that of random numbers, unroll theirs.
 ROLLED = ("genetics/", "schedule/", "cuda/", "numerics/key_table")
+# Whole kernels without loops over genes, but for searches.
+ONCE = {"draw parents": "draw_parents"}
 # Whole kernels whose loops pass over genes.
 KERNELS: dict[str, tuple[str, dict[str, int | str]]] = {
     "put a gene": ("put_children", {"REAL": "float"}),
@@ -143,6 +145,12 @@ def count_steps(arch: str) -> dict[str, int]:
         own = compiler.compile_options(defines, arch)
         code, labels = sass.disassemble(compile_source(text, kernel, sources, own).cubin)
         found[name] = sass.count_in_loops(code, labels)
+    for name, kernel in ONCE.items():
+        sources = compiler.kernel_sources(kernel, {})
+        text = sources.pop(f"cuda/{kernel}.cu")
+        own = compiler.compile_options({}, arch)
+        code, labels = sass.disassemble(compile_source(text, kernel, sources, own).cubin)
+        found[name] = len(code)
     return found
 
 

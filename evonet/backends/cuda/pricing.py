@@ -18,7 +18,14 @@ import dataclasses
 from typing import Final
 
 from evonet.backends.cuda.cost import WARP, Workload
-from evonet.backends.cuda.genetics.cost import GenesWorkload, price_genes, rounds
+from evonet.backends.cuda.genetics.cost import (
+    SORT,
+    GenesWorkload,
+    KernelTime,
+    price_genes,
+    rounds,
+)
+from evonet.backends.cuda.genetics.mating import is_worth_while
 from evonet.backends.cuda.limits import DeviceLimits
 from evonet.backends.cuda.plan import plan_forward
 
@@ -28,9 +35,10 @@ MEMORY: Final = 300e9  # bytes per second
 GIGAHERTZ: Final = 1.4
 CALL: Final = 60e-6  # seconds
 LAUNCH_CALL: Final = 36e-6  # seconds: Python 30, by `benchmarks.generation_model`; CuPy, driver 6
+SORT_CALL: Final = 100e-6  # seconds: about a dozen launches by Thrust, with little Python: assumed
 WAIT_CALL: Final = 15e-6  # seconds: a small copy to the host, and going on after it
-EVALUATION_LAUNCHES: Final = 4  # forward pass, loss, and two that count enabled connections
-WAITS: Final = 20  # sizes twice, species, counts, losses, and the 15 arrays of the best genome
+EVALUATION_LAUNCHES: Final = 5  # forward pass, loss, two that count connections; the best genome
+WAITS: Final = 7  # sizes twice, species, counts, losses, the best genome, and what it enables
 LOSS: Final = 6.0  # cycles of a warp for 32 outputs, which are read once
 
 
@@ -52,13 +60,16 @@ class Price:
 
 @dataclasses.dataclass(frozen=True)
 class GenerationPrice:
-    """Seconds of a generation whose genes stay on the GPU, by phase; but for choosing parents."""
+    """Seconds of a generation whose genes stay on the GPU, by phase.
+
+    The host's work for all genomes is not part of it: shares, and parents that it draws itself.
+    """
 
     breed: float  # kernels
     speciate: float
     compile: float
     evaluate: float
-    copies: float  # parents to the GPU; species and losses to the host
+    copies: float  # scores and members, or parents, to the GPU; species and losses to the host
     calls: float  # Python, launches and waiting
     launches: int
     waits: int
@@ -114,8 +125,8 @@ def price_breeding(genes: GenesWorkload, limits: DeviceLimits) -> float:
         one for one in price_genes(genes, limits, GIGAHERTZ, MEMORY) if one.phase != "compile"
     ]
     old, joins = rounds(genes)
-    calls = sum(one.launches for one in kernels) * LAUNCH_CALL
-    return sum(one.seconds for one in kernels) + calls + (3 + 2 * old + joins) * WAIT_CALL
+    waits = 3 + 2 * old + joins + is_worth_while(genes.num_genomes)
+    return sum(one.seconds for one in kernels) + _calls(kernels) + waits * WAIT_CALL
 
 
 def price_scoring(genes: GenesWorkload, work: Workload, limits: DeviceLimits) -> float:
@@ -124,7 +135,7 @@ def price_scoring(genes: GenesWorkload, work: Workload, limits: DeviceLimits) ->
         one for one in price_genes(genes, limits, GIGAHERTZ, MEMORY) if one.phase == "compile"
     ]
     evaluation = price_evaluation(work, limits)
-    calls = sum(one.launches for one in kernels) * LAUNCH_CALL + WAIT_CALL + evaluation.call
+    calls = _calls(kernels) + WAIT_CALL + evaluation.call
     return sum(one.seconds for one in kernels) + evaluation.kernel + evaluation.download + calls
 
 
@@ -145,13 +156,19 @@ def price_generation(
     evaluation = price_evaluation(work, limits, gigahertz=gigahertz, link=link)
     old, joins = rounds(genes)
     launches = sum(one.launches for one in kernels) + EVALUATION_LAUNCHES
-    waits = WAITS + 2 * old + joins
+    waits = WAITS + 2 * old + joins + is_worth_while(genes.num_genomes)  # for the elites
+    # Scores and members, or parents that the host drew; and species.
     parents, species = 2 * 8 * genes.num_genomes, 4 * genes.num_genomes
     return GenerationPrice(
         **phases,
         evaluate=evaluation.kernel,
         copies=evaluation.download + (parents + species) / link,
-        calls=launches * LAUNCH_CALL + waits * WAIT_CALL,
+        calls=_calls(kernels) + EVALUATION_LAUNCHES * LAUNCH_CALL + waits * WAIT_CALL,
         launches=launches,
         waits=waits,
     )
+
+
+def _calls(kernels: list[KernelTime]) -> float:
+    """Seconds in which the host launches kernels."""
+    return sum(one.launches * (SORT_CALL if one.kernel == SORT else LAUNCH_CALL) for one in kernels)

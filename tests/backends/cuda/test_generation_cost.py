@@ -12,8 +12,9 @@ import evonet
 from evonet.backends.cuda.cards import CARDS
 from evonet.backends.cuda.cost import Workload
 from evonet.backends.cuda.device import Device
+from evonet.backends.cuda.genetics import mating
 from evonet.backends.cuda.genetics.cost import GenesWorkload, price_genes
-from evonet.backends.cuda.pricing import price_generation
+from evonet.backends.cuda.pricing import price_breeding, price_generation
 from evonet.backends.cuda.scheduling import compiled
 from evonet.evolution import NEAT
 from evonet.evolution.record import Seconds, describe_generation
@@ -61,10 +62,12 @@ def test_many_genomes_cost_as_many_times_as_much() -> None:
         assert price(twice)[phase] == pytest.approx(2 * seconds, rel=0.1)
 
 
+@pytest.mark.parametrize("least", [30, 31], ids=["ranked there", "ranked here"])
 def test_launches_and_waits_are_those_of_a_generation(
-    imaginary_gpus: Lend, monkeypatch: pytest.MonkeyPatch
+    least: int, imaginary_gpus: Lend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     machine = imaginary_gpus()
+    monkeypatch.setattr(mating, "LEAST_RANKED", least)
     waits = 0
     download = Device.download
 
@@ -97,3 +100,23 @@ def test_launches_and_waits_are_those_of_a_generation(
     model = price_generation(genes, Workload.of(schedule, 0, 30, 4, True), CARDS[0].limits)
     assert (model.launches, model.waits) == found
     assert model.total == pytest.approx(model.kernels + model.copies + model.calls)
+
+
+def test_ranking_is_priced_where_the_gpu_does_it() -> None:
+    few, many = (
+        dataclasses.replace(GENES, num_genomes=count)
+        for count in (mating.LEAST_RANKED - 1, mating.LEAST_RANKED)
+    )
+    kernels = [
+        {one.kernel for one in price_genes(each, CARDS[0].limits, 1.0, 1e11)}
+        for each in (few, many)
+    ]
+    assert kernels[1] - kernels[0] == {
+        "rank_scores",
+        "rank_species",
+        "rank_members",
+        "draw_parents",
+        "argsort",
+    }
+    assert not kernels[0] - kernels[1]
+    assert price_breeding(many, CARDS[0].limits) > price_breeding(few, CARDS[0].limits)

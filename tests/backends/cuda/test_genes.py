@@ -87,11 +87,17 @@ def test_few_genomes_are_gathered_alone(imaginary_gpus: Lend, fetched: list[int]
     population = some_genomes()
     there = moved(population, device)
     fetched.clear()
-    assert there[3] == population[3]
+    for genome in range(9):
+        assert there[genome] == population[genome]
     assert there[[7, 2, 2]] == population[[7, 2, 2]]
     assert there[5:7] == population[5:7]
+    assert there[3:7] == population[3:7]
+    assert len(fetched) == 12  # one copy of all arrays for each
+    room = 16 + 6 * (8 + 4 + 4 + 4 + 2) + 8 * (8 + 8 + 8 + 4 + 4 + 1)
+    assert room <= fetched[0] < room + 8 * len(ARRAYS)
+    assert fetched[9:] == [3 * fetched[0], 2 * fetched[0], 4 * fetched[0]]
     assert there[[]] == population[[]]
-    assert sum(fetched) < population.nbytes
+    assert len(fetched) == 12
     assert there[np.arange(FEW_GENOMES + 1)] == population[np.arange(FEW_GENOMES + 1)]
     fetched.clear()
     assert there[1] == population[1]
@@ -108,6 +114,51 @@ def test_counting_the_genes_of_a_genome_fetches_that_one_alone(
     fetched.clear()
     assert there.nodes_and_enabled(7) == population.nodes_and_enabled(7)
     assert sum(fetched) < population.nbytes / 2
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("order", ["forward", "reverse", "random"])
+def test_genomes_that_fill_several_turns_of_a_block_are_gathered(
+    order: str, dtype: Any, imaginary_gpus: Lend
+) -> None:
+    machine = imaginary_gpus()
+    machine.order, machine.mode = order, "checked"
+    (device,) = usable_devices()
+    parts = [
+        Population.random(1, 3, 2, num_nodes=nodes, num_connections=4 * nodes, dtype=dtype, seed=1)
+        for nodes in (2, 301, 90)
+    ]
+    population = Population.concatenate([parts[0], Population.empty(3, 2, dtype), *parts[1:]])
+    there = moved(population, device)
+    for genome in range(3):
+        assert there[genome] == population[genome]
+        assert there.nodes_and_enabled(genome) == population.nodes_and_enabled(genome)
+    assert there[[2, 0, 1]] == population[[2, 0, 1]]
+
+
+def test_a_genome_is_gathered_after_the_stream_that_made_it(imaginary_gpus: Lend) -> None:
+    imaginary_gpus(pace="late")
+    (device,) = usable_devices()
+    population = some_genomes()
+    assert moved(population, device)[2] == population[2]  # loads the kernels
+    with device.aside():
+        there = moved(population, device)
+    assert there[2] == population[2]
+    with device.aside():
+        found = there[4]
+    del there
+    assert found == population[4]
+
+
+def test_genomes_come_with_all_others_where_memory_is_short(imaginary_gpus: Lend) -> None:
+    machine = imaginary_gpus()
+    (device,) = usable_devices()
+    population = some_genomes()
+    for skipped in (0, 1):
+        there = moved(population, device)
+        machine.fail_from = machine.num_allocations + 1 + skipped
+        assert there[3] == population[3]
+        machine.fail_from = None
 
 
 def test_genes_are_found_on_their_own_gpu_only(imaginary_gpus: Lend) -> None:

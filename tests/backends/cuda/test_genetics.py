@@ -316,8 +316,10 @@ KERNELS: dict[str, tuple[int, Callable[[Any], np.dtype[Any]] | None]] = {
     "first_children": (64, genome_rules_type),
     "measure_genomes": (112, distance_rules_type),
     **dict.fromkeys(("put_children", "learn_standards", "nearest_genomes"), (64, None)),
+    "gather_genomes": (40, None),
     **dict.fromkeys(("join_species", "seat_species", "start_species"), (40, None)),
 }
+SCORES = {"rank_scores": 24, "rank_species": 32, "rank_members": 40, "draw_parents": 56}
 WHOLE_NUMBERS = {
     **{("claim_numbers", step): 40 for step in (0, 1)},
     **{("count_numbers", step): 32 for step in (0, 1)},
@@ -340,6 +342,9 @@ def compile_jobs() -> Iterator[tuple[str, dict[str, Any], str, int]]:
     for (kernel, step), registers in WHOLE_NUMBERS.items():
         for arch in ARCHS if every else ARCHS[-1:]:
             yield kernel, {} if step is None else {"ADDITIONS": step}, arch, registers
+    for kernel, registers in SCORES.items():
+        for arch in ARCHS if every else ARCHS[-1:]:
+            yield kernel, {}, arch, registers
 
 
 @pytest.mark.skipif(why_missing() is not None, reason=str(why_missing()))
@@ -347,8 +352,8 @@ def test_kernels_compile_without_spills_and_keep_the_bits() -> None:
     for kernel, defines, arch, registers in compile_jobs():
         compiled = compile_kernel(kernel, defines, arch)
         about = f"{kernel} {defines} {arch}: {compiled.log}"
-        real = defines.get("REAL")
-        draws = kernel in ("breed_children", "first_children")
+        real = "double" if kernel in SCORES else defines.get("REAL")
+        draws = kernel in ("breed_children", "first_children", "draw_parents")
         assert find_faults(compiled.ptx, real, draws=draws) == [], about
         assert "warning" not in compiled.log, about
         assert "0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads" in compiled.log

@@ -9,7 +9,9 @@ assumed is rather too much than too little:
 - a warp that is alone issues an instruction every `ALONE` cycles, and a trip takes `TRIP`: one gene
   of four is not in a cache. Other warps fill these waits, as many as registers have room for;
 - in every warp some child has each of the structural mutations, and searches for a cycle;
-- every pass over genes moves them from memory, in sectors of 32 bytes.
+- every pass over genes moves them from memory, in sectors of 32 bytes;
+- a sort takes a pass for every byte of a key: it reads keys and positions, and writes them to where
+  they belong. That is a radix sort, which CuPy has for whole numbers (of Thrust).
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from evonet.backends.cuda.cost import LAUNCH, WARP, TeamWork, launch_cycles, resident_blocks
 from evonet.backends.cuda.genetics.dictionary import LINK_ROWS, NODE_ROWS, STANDARDS
+from evonet.backends.cuda.genetics.mating import is_worth_while
 from evonet.backends.cuda.genetics.speciation import NEAREST_BLOCKS
 from evonet.backends.cuda.genetics.sums import THREADS
 from evonet.backends.cuda.scheduling.plan import FEW_GENES, WORD, team_words
@@ -47,6 +50,7 @@ INSTRUCTIONS: Final = {
     "find a slot": 149,
     "put a gene": 170,
     "pack a gene": 269,
+    "draw parents": 280,
 }
 HALVING: Final = 12  # each step of a search for a key
 # Instructions of a thread besides: what it does once.
@@ -60,6 +64,9 @@ ONCE: Final = {
     "numbers": 330,  # claims and counts, of splits and of added connections
     "join_species": 136,
     "nearest_genomes": 100,
+    "rank_scores": 40,
+    "rank_species": 64,
+    "rank_members": 96,
 }
 REGISTERS: Final = {"breed_children": 128, "put_children": 64, "measure_genomes": 90}
 MOST_REGISTERS: Final = 64  # of all others
@@ -71,6 +78,11 @@ PASSES: Final = 8  # of a child's connections, one after another: inherit, searc
 BLOCK: Final = 128
 SCAN_RUN: Final = 8  # numbers of a thread
 SECTOR: Final = 32  # bytes
+SORT_STEP: Final = 60  # instructions for a key in a pass: assumed
+SORTED_KEYS: Final = 8, 4  # bytes of a score's key, and of a species
+POSITION: Final = 8  # bytes
+
+SORT: Final = "argsort"  # which is CuPy's, and no kernel of evonet
 
 # Bytes of a gene: whole numbers, and how many real ones.
 NODE_BYTES, NODE_REALS = 10, 3
@@ -185,6 +197,30 @@ def _breeding(work: GenesWorkload) -> Iterator[_Launch]:
     yield _Launch("breed", "fill_words", 5, warps, 30, TRIP, 16 * count)
     yield _Launch("breed", "breed_room", 1, warps, 50, 2 * TRIP, 48 * count)
     yield _scans("breed", count, 4, 6 / 4)
+    if is_worth_while(count):
+        yield from _mating(count, work.old_species)
+
+
+def _mating(count: int, num_species: int) -> Iterator[_Launch]:
+    warps = count / WARP
+    search = HALVING * math.log2(num_species + 1)
+    ranks = (
+        ("rank_scores", 3, 48, 0.0),
+        ("rank_species", 2, 20, search),
+        (*("rank_members", 5, 120, search),),
+    )
+    for kernel, trips, moved, searching in ranks:
+        issue = ONCE[kernel] + searching
+        yield _Launch("breed", kernel, 1, warps, issue, trips * TRIP, moved * count)
+    issue = INSTRUCTIONS["draw parents"] + search
+    moved = 2 * (POSITION + 2 * SECTOR)  # a parent's position and score are in sectors of their own
+    yield _Launch("breed", "draw_parents", 1, warps, issue, 4 * TRIP, moved * count)
+    passes = sum(SORTED_KEYS) / len(SORTED_KEYS)
+    # Keys are copied, positions made, and keys counted; then every pass moves both.
+    moved = sum(3 * key + POSITION + 2 * key * (key + POSITION) for key in SORTED_KEYS)
+    issue, wait = passes * SORT_STEP, passes * 2 * TRIP
+    each = moved / len(SORTED_KEYS) * count
+    yield _Launch("breed", SORT, len(SORTED_KEYS), warps, issue, wait, each)
 
 
 def _speciation(work: GenesWorkload) -> Iterator[_Launch]:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evonet.backends.cuda.genetics.cost import GenesWorkload
+from evonet.backends.cuda.genetics.mating import is_worth_while
 from evonet.backends.cuda.pricing import price_breeding
 
 if TYPE_CHECKING:
@@ -52,7 +53,10 @@ class FollowingEngine:
                 population.dtype.itemsize,
             )
             price = price_breeding(work, self._made.limits)
-            self.is_there = price < self._seconds["breed"] + self._seconds["speciate"]
+            steps = ["breed", "speciate"]
+            if is_worth_while(len(population)):  # else parents are drawn on the host in any case
+                steps.append("mate")
+            self.is_there = price < sum(self._seconds.get(step, 0.0) for step in steps)
 
     def first_generation(
         self,

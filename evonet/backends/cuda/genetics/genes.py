@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evonet.backends.cuda.genetics.sums import THREADS, blocks_for, fill
+from evonet.backends.cuda.layout import real_name
 from evonet.backends.cuda.resident import Resident
 from evonet.errors import DeviceMemoryError
 from evonet.genes.arrays import ARRAYS, GROUPS, GeneArrays, Int64Array, RealType, starts_of
@@ -29,7 +30,8 @@ if TYPE_CHECKING:
     from evonet.backends.cuda.device import Device, DeviceArray
     from evonet.genes.population import Population
 
-FEW_GENOMES: Final = 4  # whose genes are copied to the host one by one: 14 small copies for each
+FEW_GENOMES: Final = 4  # whose genes are copied to the host without those of all others
+WORD: Final = 8  # bytes, to which arrays of gathered genomes are rounded up
 
 
 class DeviceGenes:
@@ -131,16 +133,49 @@ class DeviceGenes:
         """Copies a few genomes to the host; None for many, or if the host has them all."""
         if len(genomes) > FEW_GENOMES or len(self._fetched) == len(ARRAYS):
             return None
+        with contextlib.suppress(DeviceMemoryError):
+            return self._gather_there(genomes)
+        return None
+
+    def _gather_there(self, genomes: Int64Array) -> GeneArrays:
+        """Lets the GPU put genomes side by side, as `kernels/cuda/gather_genomes.cu` does."""
+        rooms = {
+            name: (most, self.arrays[name].dtype)
+            for (_, names), most in zip(
+                GROUPS, (self.most_nodes, self.most_connections), strict=True
+            )
+            for name in names
+        }
+        sizes = [-(-most * dtype.itemsize // WORD) * WORD for most, dtype in rooms.values()]
+        begins = np.cumsum([2 * WORD, *sizes]).tolist()
+        rows = np.empty((len(genomes), begins[-1]), np.uint8)
+        if len(genomes):
+            self.wait()
+            there = self.device.empty(rows.shape, np.uint8)
+            self.device.launch(
+                "gather_genomes",
+                {"REAL": real_name(self.dtype)},
+                (len(genomes),),
+                (THREADS,),
+                (
+                    *(self.device.upload(np.ascontiguousarray(genomes, np.int64)), *self.arguments),
+                    *map(np.int64, (self.most_nodes, self.most_connections, rows.shape[1])),
+                    there,
+                ),
+            )
+            self.was_read()
+            self.device.download(there, rows)
+        counts = rows[:, : 2 * WORD].copy().view(np.int64)
         gathered: GeneArrays = {}
-        for offsets, names in GROUPS:
-            places = [
-                self._download(self.arrays[offsets][g : g + 2]).tolist() for g in genomes.tolist()
-            ]
-            gathered[offsets] = starts_of(np.array([end - begin for begin, end in places], int))
+        for column, (offsets, names) in enumerate(GROUPS):
+            gathered[offsets] = starts_of(counts[:, column])
             for name in names:
-                parts = [self._download(self.arrays[name][begin:end]) for begin, end in places]
-                empty = np.empty(0, self.arrays[name].dtype)
-                gathered[name] = np.concatenate([empty, *parts])
+                begin, dtype = begins[[*rooms].index(name)], rooms[name][1]
+                parts = [
+                    row[begin : begin + count * dtype.itemsize].view(dtype)
+                    for row, count in zip(rows, counts[:, column].tolist(), strict=True)
+                ]
+                gathered[name] = np.concatenate([np.empty(0, dtype), *parts])
         return gathered
 
     def _download(self, array: DeviceArray) -> NDArray[Any]:
