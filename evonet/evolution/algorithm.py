@@ -188,7 +188,7 @@ class Algorithm(ABC):
         if best is not None and best.validation is not None:
             return self.sign * best.validation >= self.sign * limit
         if self.config.neat.fitness_criterion == "mean":
-            return self.sign * mean(fitness) >= self.sign * limit
+            return self.sign * mean(fitness, self.threads) >= self.sign * limit
         if best is not None and best.tested is not None:
             return best.tested.solves(limit, self.sign)
         return self.sign * float(fitness[self.fittest(fitness)]) >= self.sign * limit

@@ -151,7 +151,7 @@ def describe_generation(
     low, high = float(fitness.min()), float(fitness.max())
     top = algorithm.fittest(fitness)
     best_nodes, best_connections = population.nodes_and_enabled(top)
-    mean, std = mean_and_deviation(fitness)
+    mean, std = mean_and_deviation(fitness, algorithm.threads)
     description = algorithm.describe()
     details = description.fields
     if state.validation is not None:
@@ -180,15 +180,16 @@ def describe_generation(
     )
 
 
-def mean_and_deviation(values: npt.NDArray[np.float64]) -> tuple[float, float]:
+def mean_and_deviation(values: npt.NDArray[np.float64], threads: int = 1) -> tuple[float, float]:
     """The mean and the standard deviation, the same on every machine.
 
     Args:
         values: [P] finite, at least one. Scaled by a power of two, so no sum overflows.
+        threads: How many may add, 0 for all available.
     """
     native = load_native()
-    measure = measure_spread if native is None else native.mean_and_deviation
-    mean, deviation, scale = measure(values)
+    found = measure_spread(values) if native is None else native.mean_and_deviation(values, threads)
+    mean, deviation, scale = found
     return _unscale(mean, scale), _unscale(deviation, scale)
 
 

@@ -19,11 +19,12 @@ BITS: Final = 30
 PIECE: Final = 1 << 14
 
 
-def exact_sum(values: npt.NDArray[np.float64]) -> float:
+def exact_sum(values: npt.NDArray[np.float64], threads: int = 1) -> float:
     """The sum of all values, rounded once: what `math.fsum` gives, but for whole arrays.
 
     Args:
         values: Finite numbers, [N].
+        threads: How many may add, 0 for all available; the sum is the same.
 
     Raises:
         OverflowError: The sum is beyond the largest number.
@@ -31,7 +32,7 @@ def exact_sum(values: npt.NDArray[np.float64]) -> float:
     native = load_native()
     if native is None:
         return add_in_pieces(values)
-    total: float = native.exact_sum(values)
+    total: float = native.exact_sum(values, threads)
     if math.isinf(total):
         raise OverflowError("the sum is beyond the largest number")
     return total
@@ -71,14 +72,15 @@ def _shifted(values: npt.NDArray[np.float64], bits: int) -> npt.NDArray[np.float
     return values * 2.0**bits if abs(bits) <= 1000 else np.ldexp(values, bits)
 
 
-def mean(values: npt.NDArray[np.float64]) -> float:
+def mean(values: npt.NDArray[np.float64], threads: int = 1) -> float:
     """The mean, rounded once, so that it does not depend on how a machine adds.
 
     Args:
         values: [N] finite, at least one.
+        threads: How many may add; see `exact_sum`.
     """
     try:
-        return exact_sum(values) / len(values)
+        return exact_sum(values, threads) / len(values)
     except OverflowError:  # a sum of numbers near 1e308; their mean lies between them
         scaled = exact_sum(values * 2.0**-64) / len(values) * 2.0**64
         return min(max(scaled, float(values.min())), float(values.max()))

@@ -28,6 +28,14 @@ class ExactSum {
     if (++pending_ == kMostPending) carry();
   }
 
+  // Adds another sum.
+  void add(ExactSum other) {
+    other.carry();
+    carry();
+    for (size_t i = 0; i < limbs_.size(); ++i) limbs_[i] += other.limbs_[i];
+    carry();
+  }
+
   // The sum, to the nearest double, ties to even; infinite beyond the largest one.
   double rounded() {
     carry();

@@ -1,9 +1,11 @@
 #include "native/sharing.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "native/exact_sum.h"
+#include "native/parallel_sum.h"
 #include "numerics/exact.h"
 
 namespace evonet {
@@ -12,36 +14,68 @@ namespace {
 // Only ratios matter. Powers of two leave them alone, and sums of huge scores stay finite.
 constexpr double kScale = 0x1p-64;
 
+constexpr int64_t kManyScores = 1 << 15;  // members that are worth several threads
+
 // Means of species and the range of all scores, scaled.
 struct Fitness {
   std::vector<double> means;
   double low, high;
 };
 
+// The scores of some genomes.
+struct Tally {
+  ExactSum sum;
+  double low = std::numeric_limits<double>::max(), high = std::numeric_limits<double>::lowest();
+
+  void add(const Tally& other) {
+    sum.add(other.sum);
+    low = std::min(low, other.low);
+    high = std::max(high, other.high);
+  }
+};
+
+struct Measured {
+  double mean, low, high;
+};
+
+Measured measure_members(const double* scores, const int64_t* members, int64_t count, int threads) {
+  Tally tally = add_up<Tally>(0, count, threads, [&](Tally& part, int64_t i) {
+    const double score = scores[members[i]];
+    part.sum.add(score);
+    part.low = std::min(part.low, score);
+    part.high = std::max(part.high, score);
+  });
+  const auto size = static_cast<double>(count);
+  double mean = tally.sum.rounded() / size;
+  if (exact::is_infinite(mean)) {  // of numbers near 1e308; their mean lies between them
+    ExactSum scaled;
+    for (int64_t i = 0; i < count; ++i) scaled.add(scores[members[i]] * kScale);
+    mean = std::clamp(scaled.rounded() / size / kScale, tally.low, tally.high);
+  }
+  return {mean, tally.low, tally.high};
+}
+
 Fitness measure(const double* scores, const int64_t* members, const int64_t* member_start,
-                int64_t count) {
-  Fitness found{std::vector<double>(count), scores[members[0]], scores[members[0]]};
+                int64_t count, int threads) {
+  std::vector<Measured> measured(count);
+  const auto size = [&](int64_t s) { return member_start[s + 1] - member_start[s]; };
+  const auto measure_one = [&](int64_t s, int with) {
+    measured[s] = measure_members(scores, members + member_start[s], size(s), with);
+  };
   for (int64_t s = 0; s < count; ++s) {
-    ExactSum sum;
-    double low = scores[members[member_start[s]]], high = low;
-    for (int64_t i = member_start[s]; i < member_start[s + 1]; ++i) {
-      const double score = scores[members[i]];
-      sum.add(score);
-      low = std::min(low, score);
-      high = std::max(high, score);
-    }
-    const auto size = static_cast<double>(member_start[s + 1] - member_start[s]);
-    double mean = sum.rounded() / size;
-    if (exact::is_infinite(mean)) {  // of numbers near 1e308; their mean lies between them
-      ExactSum scaled;
-      for (int64_t i = member_start[s]; i < member_start[s + 1]; ++i) {
-        scaled.add(scores[members[i]] * kScale);
-      }
-      mean = std::clamp(scaled.rounded() / size / kScale, low, high);
-    }
-    found.means[s] = mean * kScale;
-    found.low = std::min(found.low, low);
-    found.high = std::max(found.high, high);
+    if (size(s) >= kManyScores) measure_one(s, threads);
+  }
+  parallel_for(
+      threads, count,
+      [&](int, int64_t s, Interrupt&) {
+        if (size(s) < kManyScores) measure_one(s, 1);
+      },
+      [] { return false; });
+  Fitness found{std::vector<double>(count), measured[0].low, measured[0].high};
+  for (int64_t s = 0; s < count; ++s) {
+    found.means[s] = measured[s].mean * kScale;
+    found.low = std::min(found.low, measured[s].low);
+    found.high = std::max(found.high, measured[s].high);
   }
   found.low *= kScale;
   found.high *= kScale;
@@ -108,8 +142,9 @@ void settle(std::vector<int64_t>& amounts, const SharingRules& rules) {
 }  // namespace
 
 SpeciesShares share_out(const double* scores, const int64_t* members, const int64_t* member_start,
-                        int64_t count, const SharingRules& rules) {
-  std::vector<double> shares = ideal_shares(measure(scores, members, member_start, count), rules);
+                        int64_t count, const SharingRules& rules, int threads) {
+  std::vector<double> shares =
+      ideal_shares(measure(scores, members, member_start, count, threads), rules);
   if (rules.proportional) {
     for (double& share : shares) share = exact::nearest(share);
   } else {

@@ -22,6 +22,6 @@ struct SpeciesShares {
 // Shares out exactly pop_size genomes among `count` species, of which none is empty; pop_size is at
 // least count * least. Scores are finite; members [P] are positions in them, species by species.
 SpeciesShares share_out(const double* scores, const int64_t* members, const int64_t* member_start,
-                        int64_t count, const SharingRules& rules);
+                        int64_t count, const SharingRules& rules, int threads);
 
 }  // namespace evonet

@@ -12,6 +12,9 @@ struct Spread {
 };
 
 // Of finite numbers, at least one; `deviation` is the standard deviation.
-Spread measure_spread(const double* values, int64_t count);
+Spread measure_spread(const double* values, int64_t count, int threads);
+
+// The sum of finite numbers, rounded once; infinite beyond the largest number.
+double sum_exactly(const double* values, int64_t count, int threads);
 
 }  // namespace evonet

@@ -155,6 +155,13 @@ def test_mean_and_deviation_are_finite_and_right(values: list[float]) -> None:
     assert len({measure(np.array(values)) for measure in both}) == 1
 
 
+@pytest.mark.parametrize("exponent", [-1060, 0, 1018])
+def test_mean_and_deviation_do_not_depend_on_threads(exponent: int) -> None:
+    values = np.ldexp(np.random.default_rng(0).normal(size=50_003), exponent)
+    found = {require_native().mean_and_deviation(values, threads) for threads in (0, 1, 2, 5)}
+    assert found == {measure_spread(values)}
+
+
 # Occasions.
 
 

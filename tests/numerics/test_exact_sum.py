@@ -66,6 +66,19 @@ def test_many_numbers_are_added_as_few_are(add: Add) -> None:
     assert add(values) == math.fsum(values.tolist())
 
 
+@pytest.mark.parametrize("count", [(1 << 14) - 1, (1 << 14) + 1, 100_003])
+def test_threads_add_up_to_the_same_sum(count: int) -> None:
+    rng = np.random.default_rng(2)
+    values = np.ldexp(rng.normal(size=count), rng.integers(-1060, 1000, count))
+    values[::3] = -values[1::3][: len(values[::3])].repeat(2)[: len(values[::3])]
+    for threads in (0, 1, 2, 5):
+        assert exact_sum(values, threads) == math.fsum(values.tolist())
+        assert module.mean(values, threads) == math.fsum(values.tolist()) / count
+    huge = np.full(count, 1e305)
+    assert len({module.mean(huge, threads) for threads in (0, 1, 2, 5)}) == 1
+    assert module.mean(huge, 3) == pytest.approx(1e305)
+
+
 @both
 @pytest.mark.parametrize("sign", [-1, 1])
 def test_a_sum_beyond_the_largest_number_is_an_error(add: Add, sign: int) -> None:

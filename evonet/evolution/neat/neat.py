@@ -127,6 +127,7 @@ class NEAT(Algorithm):
             self.seed,
             state.generation + 1,
             self._engine,
+            self.threads,
         )
         made = self.breed(state, plan.fitter, plan.other, plan.copies)
         bred = replace(state, **made, verdict=None)

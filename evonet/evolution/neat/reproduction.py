@@ -42,6 +42,7 @@ def plan_mating(
     seed: int,
     generation: int,
     engine: Engine,
+    threads: int = 1,
 ) -> MatingPlan:
     """Shares out the next generation among species and picks parents.
 
@@ -53,11 +54,12 @@ def plan_mating(
         seed: The run's seed.
         generation: The generation that is being bred.
         engine: What ranks genomes and draws parents.
+        threads: Threads that add up scores, 0 for all available.
     """
     least = min(max(config.min_species_size, config.elitism, 1), pop_size)
     # neat-python gives up where the minima exceed the population; here the worst species do.
     species = species[max(0, len(species) - pop_size // least) :]
-    shares = share_out(scores, *join_members(species), pop_size, least, config)
+    shares = share_out(scores, *join_members(species), pop_size, least, config, threads)
     return MatingPlan(species, *engine.mate(scores, shares, seed, generation))
 
 
@@ -68,6 +70,7 @@ def share_out(
     pop_size: int,
     least: int,
     config: ReproductionTable,
+    threads: int = 1,
 ) -> MatingShares:
     """Shares out the next generation, natively where the extension was built.
 
@@ -78,6 +81,7 @@ def share_out(
         pop_size: Genomes of the next generation.
         least: Genomes that each species has in it.
         config: How to share.
+        threads: Threads that add up scores, 0 for all available.
 
     Returns:
         Elites and children of each species, exactly pop_size in all.
@@ -94,5 +98,5 @@ def share_out(
     if native is None:
         amounts = sharing.share_out(scores, members, starts, rules)
     else:
-        amounts = native.share_out(scores, members, starts, *rules)
+        amounts = native.share_out(scores, members, starts, *rules, threads)
     return MatingShares(members, starts, *amounts, config.interspecies_crossover_prob)

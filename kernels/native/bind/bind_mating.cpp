@@ -1,5 +1,6 @@
 // bind_mating.cpp: how many children species have, who has them with whom, and exact sums, for
 // Python.
+#include <algorithm>
 #include <string>
 
 #include "native/bind/bindings.h"
@@ -59,8 +60,8 @@ nb::object to_numpy(const std::vector<int64_t>& numbers) {
 }
 
 nb::tuple share(In<double> scores, In<int64_t> members, In<int64_t> member_start, int64_t pop_size,
-                int64_t least, int64_t elitism, double survival, bool canonical,
-                bool proportional) {
+                int64_t least, int64_t elitism, double survival, bool canonical, bool proportional,
+                int threads) {
   const auto count = static_cast<int64_t>(member_start.shape(0)) - 1;
   check_number("species", count, 1, kMostInt32);
   check_shape("scores", scores, {kAnySize});
@@ -75,25 +76,27 @@ nb::tuple share(In<double> scores, In<int64_t> members, In<int64_t> member_start
     if (member_start.data()[s] == member_start.data()[s + 1])
       refuse("member_start", "has an empty species");
   }
-  for (size_t i = 0; i < members.shape(0); ++i) {
-    if (!exact::is_finite(scores.data()[members.data()[i]])) refuse("scores", "must be finite");
+  const auto is_finite = [](double score) { return exact::is_finite(score); };
+  // In the order of memory first, which is many times faster.
+  if (!std::all_of(scores.data(), scores.data() + scores.shape(0), is_finite)) {
+    for (size_t i = 0; i < members.shape(0); ++i) {
+      if (!is_finite(scores.data()[members.data()[i]])) refuse("scores", "must be finite");
+    }
   }
   if (!(survival >= 0 && survival <= 1)) refuse("survival", "must be from 0 to 1");
   SpeciesShares found;
   {
     nb::gil_scoped_release release;
     found = share_out(scores.data(), members.data(), member_start.data(), count,
-                      {pop_size, least, elitism, survival, canonical, proportional});
+                      {pop_size, least, elitism, survival, canonical, proportional}, threads);
   }
   return nb::make_tuple(to_numpy(found.num_elites), to_numpy(found.num_parents),
                         to_numpy(found.num_children));
 }
 
-double sum_exactly(In<double> values) {
+double sum_of(In<double> values, int threads) {
   check_shape("values", values, {kAnySize});
-  ExactSum sum;
-  for (size_t i = 0; i < values.shape(0); ++i) sum.add(values.data()[i]);
-  return sum.rounded();
+  return sum_exactly(values.data(), static_cast<int64_t>(values.shape(0)), threads);
 }
 
 // The loss of each genome, which kernels leave as two numbers.
@@ -109,11 +112,11 @@ nb::object join_pairs(Array<const T, 2> pairs) {
   return evonet::to_numpy(sums);
 }
 
-nb::tuple spread(In<double> values) {
+nb::tuple spread(In<double> values, int threads) {
   check_shape("values", values, {kAnySize});
   const auto count = static_cast<int64_t>(values.shape(0));
   check_number("values", count, 1, std::numeric_limits<int64_t>::max());
-  const Spread found = measure_spread(values.data(), count);
+  const Spread found = measure_spread(values.data(), count, threads);
   return nb::make_tuple(found.mean, found.deviation, found.scale);
 }
 
@@ -140,12 +143,13 @@ void bind_mating(nb::module_& m) {
         "Both parents of every genome of the next generation; -1 as other parent of a copy.");
   m.def("share_out", &share, "scores"_a.noconvert(), "members"_a.noconvert(),
         "member_start"_a.noconvert(), "pop_size"_a, "least"_a, "elitism"_a, "survival"_a,
-        "canonical"_a, "proportional"_a, "How many elites, parents and children each species has.");
-  m.def("exact_sum", &sum_exactly, "values"_a.noconvert(),
+        "canonical"_a, "proportional"_a, "threads"_a = 1,
+        "How many elites, parents and children each species has.");
+  m.def("exact_sum", &sum_of, "values"_a.noconvert(), "threads"_a = 1,
         "The sum of finite numbers, rounded once; infinite beyond the largest number.");
   m.def("join_pairs32", &join_pairs<float>, "pairs"_a.noconvert(), "Adds two columns as doubles.");
   m.def("join_pairs64", &join_pairs<double>, "pairs"_a.noconvert(), "Adds two columns.");
-  m.def("mean_and_deviation", &spread, "values"_a.noconvert(),
+  m.def("mean_and_deviation", &spread, "values"_a.noconvert(), "threads"_a = 1,
         "Of finite numbers, in units of 2^scale; and the scale.");
   m.def("exact_group_sums", &sum_groups, "values"_a.noconvert(), "starts"_a.noconvert(),
         "The exact sums of groups of values, whose offsets are given.");

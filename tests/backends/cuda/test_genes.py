@@ -126,7 +126,7 @@ def test_genomes_that_fill_several_turns_of_a_block_are_gathered(
     (device,) = usable_devices()
     parts = [
         Population.random(1, 3, 2, num_nodes=nodes, num_connections=4 * nodes, dtype=dtype, seed=1)
-        for nodes in (2, 301, 90)
+        for nodes in (9, 301, 90)
     ]
     population = Population.concatenate([parts[0], Population.empty(3, 2, dtype), *parts[1:]])
     there = moved(population, device)

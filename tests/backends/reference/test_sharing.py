@@ -54,11 +54,28 @@ def test_native_shares_are_those_of_the_readable_version(
         assert one.tolist() == another.tolist()
 
 
+@pytest.mark.parametrize("magnitude", [1.0, 1e306])
+def test_shares_do_not_depend_on_threads(magnitude: float) -> None:
+    rng = np.random.default_rng(4)
+    sizes = np.array([40_000, 1, 700, 35_000, 3])  # several threads add up the large ones
+    starts, total = np.cumsum([0, *sizes]), int(sizes.sum())
+    scores = magnitude * (rng.normal(size=total) + np.repeat([0.0, 4.0, 1.0, 2.0, 0.5], sizes))
+    members = rng.permutation(total)
+    placed = np.empty(total)
+    placed[members] = scores
+    rules = SharingRules(total, 2, 2, 0.2, False, True)
+    expected = [each.tolist() for each in sharing.share_out(placed, members, starts, rules)]
+    for threads in (0, 1, 2, 5):
+        found = require_native().share_out(placed, members, starts, *rules, threads)
+        assert [each.tolist() for each in found] == expected
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"member_start": np.array([0, 2, 2, 4])}, "has an empty species"),
         ({"scores": np.array([0.0, np.nan, 1.0, 2.0])}, "must be finite"),
+        ({"scores": np.array([0.0, 1.0, 1.0, np.inf])}, "must be finite"),
         ({"least": 3}, "from 1 to 2"),
         ({"survival": 1.5}, "from 0 to 1"),
         ({"members": np.array([0, 1, 2, 4])}, r"members\[3\] is 4"),
