@@ -51,6 +51,7 @@ SHARES: dict[str, tuple[list[int], list[int], list[int], list[int]]] = {
     "one genome": ([1], [1], [1], [0]),
     "one genome has one child": ([1], [0], [1], [1]),
     "one species": ([509], [2], [102], [507]),
+    "a block and an elite": ([300], [1], [60], [256]),
     "nobody passes on": ([61, 40], [0, 0], [20, 9], [50, 51]),
     "everybody passes on": ([7, 1, 5], [7, 1, 5], [2, 1, 5], [0, 0, 0]),
     "species of one": ([1] * 37, [1, 0] * 18 + [1], [1] * 37, [2, 0, 0] * 12 + [1]),

@@ -163,7 +163,6 @@ class DeviceGenes:
                     there,
                 ),
             )
-            self.was_read()
             self.device.download(there, rows)
         counts = rows[:, : 2 * WORD].copy().view(np.int64)
         gathered: GeneArrays = {}
