@@ -12,10 +12,14 @@ import numpy as np
 from evonet.backends.cuda.cards import CARDS, Card
 from evonet.backends.cuda.cost import Workload
 from evonet.backends.cuda.genetics.cost import GenesWorkload
+from evonet.backends.cuda.genetics.mating import is_worth_while
 from evonet.backends.cuda.pricing import GenerationPrice, price_generation
+from evonet.backends.genetics import NativeEngine
 from evonet.config import Config
 from evonet.doctor.findings import Finding
 from evonet.evolution import NEAT
+from evonet.evolution.neat.reproduction import share_out
+from evonet.evolution.neat.species import join_members
 from evonet.installation import load_native
 from evonet.network import Network, compile
 
@@ -42,7 +46,8 @@ LOADS = (
 class HostPhases:
     """Seconds of a generation on this processor: measured for some genomes, scaled to all."""
 
-    plan: float  # choosing parents, and taking the scores: on the host in any case
+    plan: float  # choosing parents, and taking the scores
+    rank: float  # as much of that as is ranking and drawing, which a GPU does for many genomes
     breed: float  # and divide into species
     compile: float  # schedules
     evaluate: float
@@ -53,6 +58,12 @@ class HostPhases:
     def total(self) -> float:
         """A generation on this processor."""
         return self.plan + self.breed + self.compile + self.evaluate
+
+    @property
+    def plan_beside_gpu(self) -> float:
+        """What stays on the host of choosing parents, where a GPU breeds."""
+        is_there = is_worth_while(self.genes.num_genomes)
+        return max(0.0, self.plan - self.rank) if is_there else self.plan
 
 
 def measure_host(load: Load) -> HostPhases:
@@ -95,7 +106,21 @@ def measure_host(load: Load) -> HostPhases:
         old_species=len(algorithm.species),
     )
     plan, breed, compiling, evaluate = phases
-    return HostPhases(plan, breed, compiling, evaluate, work, genes)
+    rank = scale * min(_time_ranking(algorithm) for _ in range(3))
+    return HostPhases(plan, rank, breed, compiling, evaluate, work, genes)
+
+
+def _time_ranking(algorithm: NEAT) -> float:
+    """Ranks genomes and draws parents as the next generation would; takes the seconds."""
+    state, config = algorithm.state, algorithm.config
+    assert state.verdict is not None
+    assert state.fitness is not None
+    members = join_members(state.verdict.survivors)
+    shares = share_out(state.fitness, *members, config.neat.pop_size, 1, config.reproduction)
+    engine = NativeEngine(algorithm.threads)
+    start = time.perf_counter()
+    engine.mate(state.fitness, shares, algorithm.seed, 1)
+    return time.perf_counter() - start
 
 
 def _one_generation(
@@ -144,11 +169,11 @@ def look_at_generation() -> Iterator[Finding]:
         for card in CARDS:
             price = price_on(card, host)
             lines.append(
-                f"{card.name}, a model: choose parents here {_ms(host.plan)}, "
+                f"{card.name}, a model: choose parents here {_ms(host.plan_beside_gpu)}, "
                 f"breed {_ms(price.breed)}, speciate {_ms(price.speciate)}, "
                 f"compile {_ms(price.compile)}, evaluate {_ms(price.evaluate)}, "
                 f"copies {_ms(price.copies)}, calls {_ms(price.calls)}; "
-                f"in all {_ms(host.plan + price.total)}"
+                f"in all {_ms(host.plan_beside_gpu + price.total)}"
             )
         yield Finding("generation", "ok", "\n".join(lines))
 

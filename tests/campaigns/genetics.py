@@ -1,14 +1,15 @@
 """Runs whole generations on an imaginary GPU beside the cpu backend.
 
     python -m tests.campaigns.genetics [--generations 50] [--seeds 5] [--sizes 1 2 150 1000]
-        [--checked 40] [--failures 30]
+        [--checked 40] [--failures 30] [--ranked 1]
 
 For every seed and every population of --sizes, a run on XOR with all kinds of mutations breeds,
 divides into species and evaluates on the SIMT runner, with threads in another order each time, and
 so does a run that dies out and starts over. Records, champion and checkpoint must have the bytes of
 the cpu backend. Then a run of --checked genomes goes under the runner's checker, which must report
 nothing, and in a run of --failures genomes every allocation fails in turn, and all from it on. The
-exit code is 1 if anything differs.
+GPU ranks populations of --ranked genomes or more, in all of these runs. The exit code is 1 if
+anything differs.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ import numpy as np
 import pytest
 
 import evonet
+from evonet.backends.cuda.genetics import mating
 from evonet.backends.cuda.genetics.genes import DeviceGenes
 from evonet.config import Config
 from evonet.evolution import NEAT
@@ -179,6 +181,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--sizes", type=int, nargs="+", default=[1, 2, 150, 1000])
     parser.add_argument("--checked", type=int, default=40)
     parser.add_argument("--failures", type=int, default=30)
+    parser.add_argument("--ranked", type=int, default=1)
     options = parser.parse_args(arguments)
     faults = 0
 
@@ -188,6 +191,7 @@ def main(arguments: list[str] | None = None) -> int:
         faults += not line.endswith("equal")
 
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as cache:
+        patch.setattr(mating, "LEAST_RANKED", options.ranked)
         machine = cupy_stand_in.install(patch, Path(cache))
         for line in campaign_of_runs(machine, options.seeds, options.sizes, options.generations):
             say(line)

@@ -304,7 +304,7 @@ def test_the_model_of_a_generation_scales_with_genomes() -> None:
     host = generation.measure_host(generation.LOADS[0]._replace(measured=20))
     assert host.work.num_genomes == 10_000
     assert host.work.num_edges > 100 * host.work.num_genomes
-    assert min(host.plan, host.breed, host.compile, host.evaluate) > 0
+    assert min(host.plan, host.rank, host.breed, host.compile, host.evaluate) > 0
     slow, fast = (generation.price_on(card, host) for card in CARDS)
     assert slow.calls == fast.calls  # the host's
     for phase in ("breed", "speciate", "compile", "evaluate", "copies"):
