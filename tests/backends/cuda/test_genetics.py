@@ -316,7 +316,7 @@ KERNELS: dict[str, tuple[int, Callable[[Any], np.dtype[Any]] | None]] = {
     "first_children": (64, genome_rules_type),
     "measure_genomes": (112, distance_rules_type),
     **dict.fromkeys(("put_children", "learn_standards", "nearest_genomes"), (64, None)),
-    "gather_genomes": (40, None),
+    "gather_genomes": (48, None),
     **dict.fromkeys(("join_species", "seat_species", "start_species"), (40, None)),
 }
 SCORES = {"rank_scores": 24, "rank_species": 32, "rank_members": 40, "draw_parents": 56}
