@@ -82,13 +82,19 @@ STEPS = {
     "mutate a connection": Step(BREED, "child.num_nodes = 0; mutate_genes(child, rules, draws);"),
     "mutate a node": Step(BREED, "child.num_conns = 0; mutate_genes(child, rules, draws);"),
     "look up a node": Step(
-        MEASURE, "genome.num_conns = 0; look_up(standards, genome, node_words, link_words);"
+        MEASURE,
+        "genome.num_conns = 0; "
+        "look_up(standards.nodes, standards.links, genome, node_words, link_words);",
     ),
     "look up a connection": Step(
-        MEASURE, "genome.num_nodes = 0; look_up(standards, genome, node_words, link_words);"
+        MEASURE,
+        "genome.num_nodes = 0; "
+        "look_up(standards.nodes, standards.links, genome, node_words, link_words);",
     ),
     "compare a node": Step(
-        MEASURE, "*out = node_distance<REAL>(standards, lane, genome, node_words, rules);"
+        MEASURE,
+        "*out = node_distance<REAL>(standards, lane, genome, node_words, rules, "
+        "[](int, int) { return true; });",
     ),
     "compare a connection": Step(
         MEASURE, "*out = link_distance<REAL>(standards, lane, genome, link_words, rules);"

@@ -33,12 +33,12 @@ if TYPE_CHECKING:
 
 # Instructions of a thread, per gene that a step passes.
 INSTRUCTIONS: Final = {
-    "inherit a connection": 167,
-    "inherit a node": 162,
+    "inherit a connection": 169,
+    "inherit a node": 164,
     "change the structure": 463,
     "remove a connection": 29,
-    "mutate a connection": 326,
-    "mutate a node": 867,
+    "mutate a connection": 337,
+    "mutate a node": 878,
     "look up a node": 49,
     "look up a connection": 59,
     "compare a node": 57,
