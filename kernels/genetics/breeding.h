@@ -253,16 +253,16 @@ template <class T, class D>
 EVONET_FN void mutate_genes(Child<T>& child, const GenomeRules<T>& rules, D& draws) {
   const Genes<T>& c = child.genes;
   // A rule that cannot fire needs no draws, and no other draw depends on them.
-  const auto bias = [&] { return can_mutate(rules.bias) || rules.activation.mutate_rate > 0.0f; };
-  const auto response = [&] {
-    return can_mutate(rules.response) || rules.aggregation.mutate_rate > 0.0f;
+  const auto fires = [](const FloatRule<T>& rule, float option_rate) {
+    return can_mutate(rule) || option_rate > 0.0f;
   };
-  const auto time_constant = [&] { return can_mutate(rules.time_constant); };
+  const float activation_rate = rules.activation.mutate_rate;
+  const float aggregation_rate = rules.aggregation.mutate_rate;
   const int32 nodes = child.num_nodes;
   draws.prepare({{FOR_CONNECTION, 0, 2, child.num_conns},
-                 {FOR_NODE, 0, 4, bias() ? nodes : 0},
-                 {FOR_NODE, 1, 4, response() ? nodes : 0},
-                 {FOR_NODE, 2, 4, time_constant() ? nodes : 0}});
+                 {FOR_NODE, 0, 4, fires(rules.bias, activation_rate) ? nodes : 0},
+                 {FOR_NODE, 1, 4, fires(rules.response, aggregation_rate) ? nodes : 0},
+                 {FOR_NODE, 2, 4, fires(rules.time_constant, 0.0f) ? nodes : 0}});
   for (int32 first = 0; first < child.num_conns; first += kBlock) {
     const int32 count = child.num_conns - first < kBlock ? child.num_conns - first : kBlock;
     const PhiloxBlock r = draws.block(FOR_CONNECTION, 2 * uint32(first), 2);
@@ -273,20 +273,24 @@ EVONET_FN void mutate_genes(Child<T>& child, const GenomeRules<T>& rules, D& dra
       }
     }
   }
+  // Anew: a thread of a GPU has no register to keep them in until here.
+  const bool bias = fires(rules.bias, activation_rate);
+  const bool response = fires(rules.response, aggregation_rate);
+  const bool time_constant = fires(rules.time_constant, 0.0f);
   for (int32 first = 0; first < child.num_nodes; first += kBlock) {
     const int32 count = child.num_nodes - first < kBlock ? child.num_nodes - first : kBlock;
     const uint32 draw = 4 * uint32(first);
-    if (bias()) {
+    if (bias) {
       const PhiloxBlock r = draws.block(FOR_NODE, draw, 4);
       mutate_values(rules.bias, c.bias + first, count, r);
       mutate_options(rules.activation, c.activation + first, count, r, draws, draw + 3, 0);
     }
-    if (response()) {
+    if (response) {
       const PhiloxBlock r = draws.block(FOR_NODE, draw + 1, 4);
       mutate_values(rules.response, c.response + first, count, r);
       mutate_options(rules.aggregation, c.aggregation + first, count, r, draws, draw + 3, 1);
     }
-    if (time_constant()) {
+    if (time_constant) {
       mutate_values(rules.time_constant, c.time_constant + first, count,
                     draws.block(FOR_NODE, draw + 2, 4));
     }

@@ -21,8 +21,9 @@ struct Philox {
 #endif
 static constexpr int kBlock = EVONET_DRAWS;
 
-// The product of a number and the lower half of a word.
-EVONET_FN uint64 product(uint64 word, uint32 number) { return uint64(uint32(word)) * number; }
+EVONET_FN uint64 product(uint32 a, uint32 b) { return uint64(a) * b; }
+EVONET_FN uint32 lower_half(uint64 word) { return uint32(word); }
+EVONET_FN uint32 upper_half(uint64 word) { return uint32(word >> 32); }
 
 #if defined(__AVX512F__)
 #define EVONET_WORD_BYTES 64
@@ -48,9 +49,11 @@ EVONET_FN DrawWords product(DrawWords words, uint32 number) {
   return DrawWords(_mm_mul_epu32(__m128i(words), __m128i(numbers)));
 #endif
 }
+EVONET_FN DrawWords lower_half(DrawWords words) { return words; }  // the upper ones do not count
+EVONET_FN DrawWords upper_half(DrawWords words) { return words >> 32; }
 #endif
 
-// Ten rounds on four words, or on vectors of words; the upper halves of all words do not count.
+// Ten rounds on four numbers, or on vectors of words that have them as lower halves.
 template <class W>
 EVONET_FN void philox_rounds(W& c0, W& c1, W& c2, W& c3, uint32 k0, uint32 k1) {
   EVONET_UNROLL
@@ -58,20 +61,19 @@ EVONET_FN void philox_rounds(W& c0, W& c1, W& c2, W& c3, uint32 k0, uint32 k1) {
 #pragma GCC unroll 10
 #endif
   for (int round = 0; round < 10; ++round) {
-    const W p0 = product(c0, 0xD2511F53u), p1 = product(c2, 0xCD9E8D57u);
-    c0 = (p1 >> 32) ^ c1 ^ k0;
-    c1 = p1;
-    c2 = (p0 >> 32) ^ c3 ^ k1;
-    c3 = p0;
+    const auto p0 = product(c0, 0xD2511F53u), p1 = product(c2, 0xCD9E8D57u);
+    c0 = upper_half(p1) ^ c1 ^ k0;
+    c1 = lower_half(p1);
+    c2 = upper_half(p0) ^ c3 ^ k1;
+    c3 = lower_half(p0);
     k0 += 0x9E3779B9u;
     k1 += 0xBB67AE85u;
   }
 }
 
 EVONET_FN Philox philox(uint32 c0, uint32 c1, uint32 c2, uint32 c3, uint32 k0, uint32 k1) {
-  uint64 w0 = c0, w1 = c1, w2 = c2, w3 = c3;
-  philox_rounds(w0, w1, w2, w3, k0, k1);
-  return {{uint32(w0), uint32(w1), uint32(w2), uint32(w3)}};
+  philox_rounds(c0, c1, c2, c3, k0, k1);
+  return {{c0, c1, c2, c3}};
 }
 
 // What a draw is for. Draws with different purposes never share a counter.

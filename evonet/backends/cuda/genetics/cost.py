@@ -33,12 +33,12 @@ if TYPE_CHECKING:
 
 # Instructions of a thread, per gene that a step passes.
 INSTRUCTIONS: Final = {
-    "inherit a connection": 169,
-    "inherit a node": 164,
-    "change the structure": 463,
+    "inherit a connection": 167,
+    "inherit a node": 162,
+    "change the structure": 464,
     "remove a connection": 29,
-    "mutate a connection": 337,
-    "mutate a node": 878,
+    "mutate a connection": 326,
+    "mutate a node": 869,
     "look up a node": 49,
     "look up a connection": 59,
     "compare a node": 57,
@@ -50,7 +50,7 @@ INSTRUCTIONS: Final = {
     "find a slot": 149,
     "put a gene": 170,
     "pack a gene": 269,
-    "draw parents": 280,
+    "draw parents": 272,
 }
 HALVING: Final = 12  # each step of a search for a key
 # Instructions of a thread besides: what it does once.
