@@ -9,6 +9,37 @@
 
 EVONET_NAMESPACE_BEGIN
 
+#if defined(__AVX2__)
+#define EVONET_GATHERS
+
+// Lane i gets values[kUnit * source[i] + i], in numbers.
+template <class V, int kUnit, class T>
+EVONET_FN V gather_rows(const T* values, const uint16_t* source) {
+  constexpr int kCount = sizeof(V) / sizeof(T);
+  static_assert(kUnit * sizeof(T) == kRowUnit);
+  using Units = typename VectorOf<uint16_t, kCount>::type;
+  using Places = typename VectorOf<int32_t, kCount>::type;
+  static constexpr int32_t kLane[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+  const Places at =
+      kUnit * __builtin_convertvector(load<Units>(source), Places) + load<Places>(kLane);
+  // With masks: GCC warns of the undefined numbers that it starts from without.
+#if defined(__AVX512F__)
+  if constexpr (sizeof(T) == 4)
+    return V(_mm512_mask_i32gather_ps(_mm512_setzero_ps(), 0xffff, __m512i(at), values, 4));
+  else
+    return V(_mm512_mask_i32gather_pd(_mm512_setzero_pd(), 0xff, __m256i(at), values, 8));
+#else
+  const __m256i all = _mm256_set1_epi32(-1);
+  if constexpr (sizeof(T) == 4)
+    return V(_mm256_mask_i32gather_ps(_mm256_setzero_ps(), values, __m256i(at),
+                                      _mm256_castsi256_ps(all), 4));
+  else
+    return V(_mm256_mask_i32gather_pd(_mm256_setzero_pd(), values, __m128i(at),
+                                      _mm256_castsi256_pd(all), 8));
+#endif
+}
+#endif
+
 // Applies to each lane its own activation.
 template <class T>
 void activate_lanes(const uint8_t* each, int lanes, T* row) {
@@ -28,8 +59,19 @@ void activate_lanes(const uint8_t* each, int lanes, T* row) {
   }
 }
 
+// Lane i of a row that starts source[i] units into the values.
+template <bool kGathers, class V, class T>
+EVONET_FN V values_at(const T* values, const uint16_t* source) {
+#if defined(EVONET_GATHERS)
+  if constexpr (kGathers) return gather_rows<V, kRowUnit / sizeof(T)>(values, source);
+#endif
+  const char* const bytes = reinterpret_cast<const char*>(values);
+  return collect<V, T>(
+      [&](int i) { return reinterpret_cast<const T*>(bytes + int64_t{source[i]} * kRowUnit) + i; });
+}
+
 // x is [I] for all networks or [P, I]; y is [P, O]; values has room for all rows of the group.
-template <class T>
+template <bool kGathers, class T>
 void run_lane_group(const LaneGroupView<T>& group, const T* x, bool shared, T* values, T* y) {
   using V = FullVector<T>;
   constexpr int kV = kVectorLanes<T>, kRows = 2, W = kGroupLanes<T>;
@@ -43,7 +85,6 @@ void run_lane_group(const LaneGroupView<T>& group, const T* x, bool shared, T* v
   }
   const T* weight = group.weight;
   const uint16_t* source = group.source;
-  const char* const bytes = reinterpret_cast<const char*>(values);
   T* to = values + (1 + inputs) * W;
   for (int64_t k = 0; k < group.num_steps; ++k, to += W) {
     V sum[kRows] = {};
@@ -51,11 +92,8 @@ void run_lane_group(const LaneGroupView<T>& group, const T* x, bool shared, T* v
     for (; weight < end; weight += W, source += W) {
 #pragma GCC unroll 2
       for (int r = 0; r < kRows; ++r) {
-        const auto place = [&](int i) {
-          return reinterpret_cast<const T*>(bytes + int64_t{source[r * kV + i]} * kRowUnit) +
-                 r * kV + i;
-        };
-        sum[r] = agg_sum_next(sum[r], load<V>(weight + r * kV), collect<V, T>(place));
+        const V v = values_at<kGathers, V>(values + r * kV, source + r * kV);
+        sum[r] = agg_sum_next(sum[r], load<V>(weight + r * kV), v);
       }
     }
     const T* const bias = group.genes + 2 * k * W;

@@ -20,4 +20,10 @@ struct LaneGroupView {
   const int32_t* output;
 };
 
+// Runs a group on one sample: x [I], or [P, I] if it is not shared -> y [P, O]. values has as many
+// numbers for every row as there are networks in a group.
+template <class T>
+using RunLaneGroup = void (*)(const LaneGroupView<T>& group, const T* x, bool shared, T* values,
+                              T* y);
+
 }  // namespace evonet

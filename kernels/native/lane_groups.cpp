@@ -1,8 +1,10 @@
 #include "native/lane_groups.h"
 
 #include <algorithm>
+#include <chrono>
 #include <numeric>
 
+#include "native/worker_memory.h"
 #include "nodes/function_ids.h"
 
 namespace evonet {
@@ -12,6 +14,7 @@ namespace {
 // one by one are as fast.
 constexpr int64_t kMostFilling = 3;
 constexpr int64_t kCacheBytes = 512 * 1024;
+constexpr int kTrialTurns = 4;
 
 template <class T>
 int64_t links_of(const ScheduleView<T>& s, int64_t g) {
@@ -64,7 +67,9 @@ std::unique_ptr<const LaneGroups<T>> LaneGroups<T>::make(const ScheduleView<T>& 
 
 template <class T>
 LaneGroups<T>::LaneGroups(const ScheduleView<T>& s, int width)
-    : num_inputs_(s.num_inputs),
+    : width_(width),
+      num_genomes_(s.num_genomes),
+      num_inputs_(s.num_inputs),
       num_outputs_(s.num_outputs),
       groups_((s.num_genomes + width - 1) / width) {
   const std::vector<int64_t> order = order_by_size(s);
@@ -139,7 +144,27 @@ LaneGroupView<T> LaneGroups<T>::operator[](int64_t i) const {
           group.output.data()};
 }
 
+template <class T>
+RunLaneGroup<T> fastest(const RunLaneGroup<T> (&kernels)[2], const LaneGroups<T>& groups) {
+  using Clock = std::chrono::steady_clock;
+  const LaneGroupView<T> group = groups[0];
+  const std::vector<T> x(groups.num_inputs());
+  std::vector<T> y(groups.num_genomes() * groups.num_outputs());
+  AlignedArray<T> values(groups.max_rows() * groups.width());
+  Clock::duration least[] = {Clock::duration::max(), Clock::duration::max()};
+  for (int turn = 0; turn < kTrialTurns; ++turn) {
+    for (int k = 0; k < 2; ++k) {
+      const Clock::time_point start = Clock::now();
+      kernels[k](group, x.data(), true, values.data(), y.data());
+      least[k] = std::min(least[k], Clock::now() - start);
+    }
+  }
+  return kernels[least[1] < least[0]];
+}
+
 template class LaneGroups<float>;
 template class LaneGroups<double>;
+template RunLaneGroup<float> fastest(const RunLaneGroup<float> (&)[2], const LaneGroups<float>&);
+template RunLaneGroup<double> fastest(const RunLaneGroup<double> (&)[2], const LaneGroups<double>&);
 
 }  // namespace evonet

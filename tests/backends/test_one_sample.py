@@ -10,6 +10,7 @@ import pytest
 import evonet
 from evonet.functions.registry import ACTIVATIONS
 from evonet.installation import require_native
+from evonet.schedule import build_schedule
 
 # Beyond the calls after which networks are packed.
 CALLS = 10
@@ -34,6 +35,12 @@ def assert_same_bits_in_every_call(population: evonet.Population, x: Any, thread
         assert found.tobytes() == expected.tobytes(), f"call {call + 1}"
 
 
+def forward_of(population: evonet.Population, simd: str) -> Any:
+    native = require_native()
+    make = native.Forward32 if population.dtype == np.float32 else native.Forward64
+    return make(build_schedule(population), 2, simd)
+
+
 def draw(shape: tuple[int, ...], dtype: str) -> Any:
     return np.random.default_rng(7).normal(0, 2, shape).astype(dtype)
 
@@ -48,6 +55,49 @@ def test_repeated_single_samples_have_the_bits_of_the_reference(
     population = networks(size, dtype)
     assert_same_bits_in_every_call(population, draw((1, 5), dtype))
     assert_same_bits_in_every_call(population, draw((size, 1, 5), dtype), threads=1)
+
+
+@pytest.mark.parametrize("gathers", [False, True])
+@pytest.mark.parametrize("simd", SIMD_LEVELS)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("shared", [True, False])
+def test_either_kernel_has_the_bits_of_the_reference(
+    shared: bool, dtype: str, simd: str, gathers: bool
+) -> None:
+    population = networks(70, dtype, activations=EACH_ACTIVATION, num_connections=60)
+    x = draw((1, 5) if shared else (70, 1, 5), dtype)
+    y = np.empty((70, 1, 3), dtype)
+    assert forward_of(population, simd).side_by_side(x, y, gathers)
+    assert y.tobytes() == np.asarray(wanted(population, x)).tobytes()
+
+
+@pytest.mark.parametrize("gathers", [False, True])
+@pytest.mark.parametrize("simd", SIMD_LEVELS)
+def test_the_last_rows_of_the_largest_groups_are_found(simd: str, gathers: bool) -> None:
+    # A group's values may take 512 KiB, up to where 16 bits can count no further.
+    lanes = {"baseline": 8, "v3": 16, "v4": 32}[simd]
+    rows = 512 * 1024 // (4 * lanes)
+    nodes = rows - 1 - 2  # beside zeros and inputs, one for each node of a chain
+    chain = [(i, (i + 1) % nodes, 0.5) for i in range(1, nodes)]
+    genes = (
+        list(range(nodes)),
+        [(-1, 1, 1.0), *chain, *((-2, i, 0.1) for i in range(0, nodes, 7))],
+    )
+    population = evonet.Population.from_genes(2, 1, [genes] * lanes)
+    forward, x = forward_of(population, simd), draw((1, 2), "float32")
+    y, expected = np.empty((2, lanes, 1, 1), np.float32)
+    forward(x, expected)
+    assert forward.side_by_side(x, y, gathers)
+    assert y.tobytes() == expected.tobytes()
+    assert len(set(y.ravel())) == 1
+
+
+def test_networks_that_do_not_fit_are_not_run() -> None:
+    population = networks(70, "float32", aggregations=["max"])
+    y = np.empty((70, 1, 3), np.float32)
+    assert not forward_of(population, SIMD_LEVELS[-1]).side_by_side(
+        draw((1, 5), "float32"), y, True
+    )
 
 
 @pytest.mark.parametrize("simd", SIMD_LEVELS)

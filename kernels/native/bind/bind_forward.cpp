@@ -48,8 +48,8 @@ class Forward {
     if (y.size() == 0) return;
     run_interruptibly([&] {
       if (num_samples == 1) {
-        if (const LaneGroups<T>* groups = side_by_side()) {
-          return evaluate_one(*groups, x.data(), x.ndim() == 2, y.data());
+        if (const LaneGroups<T>* groups = packed_groups()) {
+          return evaluate_one(*groups, run_group_, x.data(), x.ndim() == 2, y.data());
         }
       }
       if (const Blocks blocks = in_blocks(num_samples, false)) {
@@ -59,6 +59,19 @@ class Forward {
       }
       return evaluate({schedule_, x.data(), x.ndim() == 2, num_samples, y.data()});
     });
+  }
+
+  // The same for one sample by networks side by side, by loads or by the gather instruction; false
+  // if they do not fit.
+  bool side_by_side(Samples x, Outputs y, bool gathers) const {
+    if (check_samples(x) != 1) refuse("x", "must have one sample");
+    check_shape("y", y, {schedule_.num_genomes, 1, schedule_.num_outputs});
+    const auto groups = LaneGroups<T>::make(schedule_, kernels_.group_lanes, threads_);
+    if (!groups) return false;
+    run_interruptibly([&] {
+      return evaluate_one(*groups, kernels_.run_group[gathers], x.data(), x.ndim() == 2, y.data());
+    });
+    return true;
   }
 
   // The same in tiles of samples, whatever the networks are, and what that took: links times
@@ -199,19 +212,21 @@ class Forward {
   // Networks that are asked for single samples again and again are packed once, after as many calls
   // as packing costs. Null before that, and for networks that do not fit.
   static constexpr int kCallsBeforePacking = 8;
-  const LaneGroups<T>* side_by_side() const {
+  const LaneGroups<T>* packed_groups() const {
     const std::lock_guard<std::mutex> lock(packing_);
     if (single_calls_ < kCallsBeforePacking) {
       ++single_calls_;
     } else if (!packed_) {
       packed_ = true;
       groups_ = LaneGroups<T>::make(schedule_, kernels_.group_lanes, threads_);
+      if (groups_) run_group_ = fastest(kernels_.run_group, *groups_);
     }
     return groups_.get();
   }
 
   // One sample, by networks side by side; false if it was interrupted.
-  bool evaluate_one(const LaneGroups<T>& groups, const T* x, bool shared, T* y) const {
+  bool evaluate_one(const LaneGroups<T>& groups, RunLaneGroup<T> run_group, const T* x, bool shared,
+                    T* y) const {
     const int64_t tasks = std::min<int64_t>(groups.count(), 8 * threads_);
     const int64_t threads =
         groups.num_links() < kSerialWork ? 1 : std::min<int64_t>(threads_, tasks);
@@ -225,7 +240,7 @@ class Forward {
           const int64_t end = groups.count() * (task + 1) / tasks;
           for (int64_t i = groups.count() * task / tasks; i < end; ++i) {
             if (interrupt.requested()) return;
-            kernels_.run_group(groups[i], x, shared, values[worker].data(), y);
+            run_group(groups[i], x, shared, values[worker].data(), y);
           }
         },
         python_signal);
@@ -295,6 +310,7 @@ class Forward {
   mutable int single_calls_ = 0;
   mutable bool packed_ = false, never_in_blocks_ = false;
   mutable std::unique_ptr<const LaneGroups<T>> groups_;
+  mutable RunLaneGroup<T> run_group_ = nullptr;
   mutable Blocks blocks_;
 };
 
@@ -304,6 +320,8 @@ void bind_forward_of(nb::module_& m, const std::string& suffix) {
       .def(nb::init<nb::object, int, const std::string&>(), "schedule"_a, "threads"_a, "simd"_a)
       .def("__call__", &Forward<T>::operator(), "x"_a.noconvert(), "y"_a.noconvert(),
            "Evaluates x [B, I] or [P, B, I] into y [P, B, O].")
+      .def("side_by_side", &Forward<T>::side_by_side, "x"_a.noconvert(), "y"_a.noconvert(),
+           "gathers"_a, "One sample by networks side by side; False if they do not fit.")
       .def("tiles", &Forward<T>::tiles, "x"_a.noconvert(), "y"_a.noconvert(), "drop"_a,
            "Evaluates x into y in tiles of samples; with drop, samples that stay zero leave. "
            "Returns "

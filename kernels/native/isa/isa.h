@@ -67,9 +67,8 @@ struct ForwardKernels {
   void (*terms_by)(const Program<T>& program, const T* values, const int32_t* source,
                    const T* weight, int64_t count, int width, T* out);
   int group_lanes;  // networks in a group
-  // A group of networks on one sample: x [I], or [P, I] if it is not shared -> y [P, O]. values has
-  // group_lanes numbers for every row.
-  void (*run_group)(const LaneGroupView<T>& group, const T* x, bool shared, T* values, T* y);
+  // By loads, and by the processor's gather instruction, where it has one: equal bits.
+  RunLaneGroup<T> run_group[2];
   // The loss of one genome's answers y [B, O]: a sum and its rest.
   void (*loss)(int loss, const T* y, const T* targets, int64_t num_samples, int64_t num_outputs,
                T* out);

@@ -13,10 +13,13 @@ template void act(const ScheduleView<double>&, Lanes<double>&, int64_t, int, int
 
 template <class T>
 constexpr ForwardKernels<T> kForward = {
-    kVectorLanes<T>,      kMaxWidth<T>,       &forward_genomes<T>,   &activate_values<T>,
-    &aggregate_values<T>, &activate_by<T>,    &aggregate_program<T>, &terms_of_program<T>,
-    kGroupLanes<T>,       &run_lane_group<T>, &loss_rows<T>,         kTileWidth<T>,
-    &run_segment<T>,      &find_bits<T>};
+    kVectorLanes<T>,       kMaxWidth<T>,
+    &forward_genomes<T>,   &activate_values<T>,
+    &aggregate_values<T>,  &activate_by<T>,
+    &aggregate_program<T>, &terms_of_program<T>,
+    kGroupLanes<T>,        {&run_lane_group<false, T>, &run_lane_group<true, T>},
+    &loss_rows<T>,         kTileWidth<T>,
+    &run_segment<T>,       &find_bits<T>};
 
 extern const ForwardKernels<float> forward_float32;
 extern const ForwardKernels<double> forward_float64;
