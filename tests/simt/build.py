@@ -1,6 +1,7 @@
 """Compiles with g++ and keeps what was compiled, for all later tests, processes and checkouts.
 
-A module is kept under the hash of its preprocessed source, so a change to any header counts. The
+A module is kept under the hash of its preprocessed source, so a change to any header counts, and of
+the translator. What the translator notes lies beside it, so that nothing is translated twice. The
 source names its files relative to the folders that they were found in: where those lie, in a
 checkout or a temporary folder, makes no difference. The runtime library is compiled once per mode;
 modules find it beside themselves.
@@ -12,6 +13,7 @@ import contextlib
 import fcntl
 import functools
 import hashlib
+import json
 import os
 import platform
 import re
@@ -19,12 +21,14 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 
 from .errors import CompileError, SimtError
-from .source import Translation, translate
+from .source import Notes, translate
 
 RUNTIME = Path(__file__).parent / "runtime"
+TRANSLATOR = Path(__file__).parent / "source.py"
 RUNTIME_NAME = "simt-runtime"  # what compiled modules call the folder
 MODES = ("plain", "checked")
 
@@ -95,22 +99,25 @@ def _anywhere(preprocessed: str, folders: Sequence[Path]) -> str:
     return preprocessed
 
 
-def build(preprocessed: str, mode: str) -> tuple[Path, Translation]:
+def build(preprocessed: str, mode: str) -> tuple[Path, Notes]:
     """Compiles preprocessed CUDA to a shared library, unless that was done before."""
-    translation = translate(preprocessed, guards=mode == "checked")
     flags = [*LANGUAGE, *ARITHMETIC, *LINKAGE, *_machine_flags(), *MODE_FLAGS[mode]]
     runtime = build_runtime(mode)
+    key = _hash(_compiler(), *flags, runtime.name, mode, TRANSLATOR.read_text(), preprocessed)
+    notes_name, module_name = f"module-{key}.json", f"module-{key}.so"
 
-    def make(folder: Path, target: Path) -> None:
-        (folder / "module.ii").write_text(translation.text)
+    def make(folder: Path) -> None:
+        text, notes = translate(preprocessed, guards=mode == "checked")
+        (folder / notes_name).write_text(json.dumps(asdict(notes)))
+        (folder / "module.ii").write_text(text)
         relative = f"-fdebug-prefix-map={folder}=."
         _run(["g++", *flags, relative, "-c", "module.ii", "-o", "module.o"], cwd=folder)
         # Linked apart from compiling: -fsanitize must not bring its own library.
-        link = ["g++", "-shared", "module.o", str(runtime), "-o", str(target), "-lm"]
+        link = ["g++", "-shared", "module.o", str(runtime), "-o", module_name, "-lm"]
         _run([*link, "-Wl,-rpath,$ORIGIN", "-Wl,-Bsymbolic", "-Wl,-z,defs"], cwd=folder)
 
-    key = _hash(_compiler(), *flags, runtime.name, translation.text)
-    return _cached(f"module-{key}.so", make), translation
+    notes, module = _cached([notes_name, module_name], make)
+    return module, Notes(**json.loads(notes.read_text()))
 
 
 def build_runtime(mode: str) -> Path:
@@ -123,11 +130,11 @@ def build_runtime(mode: str) -> Path:
     sources = [path.read_text() for path in sorted(RUNTIME.iterdir())]
     name = f"runtime-{_hash(_compiler(), *flags, *sources)}.so"
 
-    def make(folder: Path, target: Path) -> None:
-        link = ["-shared", f"-Wl,-soname,{name}", "-Wl,-z,defs", "-o", str(target)]
+    def make(folder: Path) -> None:
+        link = ["-shared", f"-Wl,-soname,{name}", "-Wl,-z,defs", "-o", name]
         _run(["g++", *flags, str(RUNTIME / "runtime.cpp"), *link], cwd=folder)
 
-    return _cached(name, make)
+    return _cached([name], make)[0]
 
 
 def cache_folder() -> Path:
@@ -143,18 +150,19 @@ def cache_folder() -> Path:
     return folder
 
 
-def _cached(name: str, make: Callable[[Path, Path], None]) -> Path:
-    """Returns a file of the cache; makes it, in a folder of its own, if it is not there."""
-    path = cache_folder() / name
-    if path.exists():
-        return path
-    with _locked(path.with_suffix(".lock")):
-        if not path.exists():  # another process may have made it meanwhile
-            with tempfile.TemporaryDirectory(dir=path.parent) as folder:
-                target = Path(folder) / name
-                make(Path(folder), target)
-                target.rename(path)
-    return path
+def _cached(names: Sequence[str], make: Callable[[Path], None]) -> list[Path]:
+    """Returns files of the cache; makes all, in a folder of their own, if any is not there."""
+    paths = [cache_folder() / name for name in names]
+    if all(path.exists() for path in paths):
+        return paths
+    with _locked(paths[0].with_suffix(".lock")):
+        # Another process may have made them meanwhile.
+        if not all(path.exists() for path in paths):
+            with tempfile.TemporaryDirectory(dir=paths[0].parent) as folder:
+                make(Path(folder))
+                for path in paths:
+                    (Path(folder) / path.name).rename(path)
+    return paths
 
 
 @contextlib.contextmanager

@@ -24,7 +24,7 @@ from .arena import Arena
 from .build import MODES, build, preprocess, why_unavailable
 from .errors import CompileError, Finding, SimtError
 from .kernel import Kernel
-from .source import ELEMENT, GUARD, Translation
+from .source import ELEMENT, GUARD, Notes
 from .symbols import Variable, locate, read_variables
 
 Mode = Literal["plain", "checked"]
@@ -35,11 +35,11 @@ _one_launch_at_a_time = threading.Lock()
 class Module:
     """The kernels of one .cu file."""
 
-    def __init__(self, path: Path, translation: Translation, mode: Mode) -> None:
+    def __init__(self, path: Path, notes: Notes, mode: Mode) -> None:
         self.mode = mode
         self.path = path
-        self._unnamed = translation.unnamed_kernels
-        self._constants = translation.constants
+        self._unnamed = notes.unnamed_kernels
+        self._constants = notes.constants
         self._variables = read_variables(path)
         self._library = ctypes.CDLL(str(path))
         self._library.simt_launch.restype = ctypes.c_uint64
@@ -180,5 +180,4 @@ def compile(
             raise CompileError(f"no file {source}")
     folders = [Path(folder).resolve() for folder in include_dirs]
     preprocessed = preprocess(source, name, folders, defines or {}, mode)
-    path, translation = build(preprocessed, mode)
-    return Module(path, translation, mode)
+    return Module(*build(preprocessed, mode), mode)

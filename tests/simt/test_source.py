@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from tests import simt
+from tests.simt import build
 from tests.simt.samples import FOLDER, MODES, ORDERS, bits, floats, needs_compiler, tree_sum
+from tests.simt.source import Notes, translate
 
 pytestmark = needs_compiler
 every_mode = pytest.mark.parametrize("mode", MODES)
@@ -124,6 +126,37 @@ def test_a_module_is_compiled_again_when_a_header_changes(tmp_path: Path) -> Non
     (tmp_path / "answer.h").write_text("#define ANSWER 42\n")
     assert answer()[0] == 42
     assert answer()[1] != first[1]
+
+
+def test_what_is_kept_is_not_translated_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("EVONET_SIMT_CACHE", str(tmp_path))
+    source = "__constant__ int limit;\n__global__ void mangled() {}\n"
+    first = build.build(source, "plain")
+    assert first[1] == Notes(unnamed_kernels=["mangled"], constants=["limit"])
+    translated: list[bool] = []
+
+    def spy(text: str, guards: bool) -> tuple[str, Notes]:
+        translated.append(guards)
+        return translate(text, guards)
+
+    monkeypatch.setattr(build, "translate", spy)
+    assert build.build(source, "plain") == first
+    assert not translated
+    for half in (first[0], first[0].with_suffix(".json")):  # one file without the other is nothing
+        half.unlink()
+        assert build.build(source, "plain") == first
+        assert translated.pop() is False
+    assert not list(tmp_path.glob("*.lock"))
+
+
+def test_a_refused_source_is_refused_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("EVONET_SIMT_CACHE", str(tmp_path))
+    for _ in range(2):
+        with pytest.raises(simt.CompileError, match=r"x\.cu:7: extern __shared__ outside"):
+            build.build('# 7 "x.cu"\nextern __shared__ float x[];\n', "plain")
+    assert not list(tmp_path.glob("module-*"))
 
 
 @pytest.mark.parametrize(
