@@ -194,7 +194,7 @@ def nearest_float32(x: Fraction) -> float:
     """Rounds an exact number to float32, to nearest, ties to even."""
     if x == 0:
         return 0.0
-    exponent = -149
+    exponent = max(-149, x.numerator.bit_length() - x.denominator.bit_length() - 24)
     while abs(x) / Fraction(2) ** exponent >= 1 << 24:
         exponent += 1
     rounded = round(x / Fraction(2) ** exponent) * Fraction(2) ** exponent
@@ -215,14 +215,18 @@ def near_ties(draw: st.DrawFn) -> tuple[float, float, float]:
     return float(a), float(b), float(c)
 
 
+def exact(a: float, b: float, c: float) -> Fraction:
+    return Fraction(a) * Fraction(b) + Fraction(c)
+
+
 def assert_fused_rounds_once(a: float, b: float, c: float) -> None:
-    exact = nearest_float32(Fraction(a) * Fraction(b) + Fraction(c))
+    nearest = nearest_float32(exact(a, b, c))
     found = reference.fused(a, b, c).item()
-    assert found == exact
+    assert found == nearest
     # A sum over two links is fused(a, b, fused(1, c, 0)).
     weights, values = np.array([1, a], np.float32), np.array([[c], [b]], np.float32)
     for simd in SIMD_LEVELS:
-        assert _native.aggregate(AGGREGATION_IDS["sum"], weights, values, simd)[0] == exact
+        assert _native.aggregate(AGGREGATION_IDS["sum"], weights, values, simd)[0] == nearest
 
 
 @given(finite, finite, finite)
@@ -236,6 +240,28 @@ def test_fused_rounds_once(a: float, b: float, c: float) -> None:
 @given(near_ties())
 def test_fused_rounds_once_near_ties(case: tuple[float, float, float]) -> None:
     assert_fused_rounds_once(*case)
+
+
+def test_fused_of_any_bits_is_exact_or_ieee() -> None:
+    special = [0, 1, 0x007FFFFF, 0x00800000, 0x3F800001, 0x7F7FFFFF, 0x7F800000, 0x7FC00000]
+    special += [0x80000000 | pattern for pattern in special]
+    rng = np.random.default_rng(0)
+    chosen = np.stack(np.meshgrid(special, special, special)).reshape(3, -1).astype(np.uint32)
+    random = rng.integers(0, 1 << 32, (3, 1000), dtype=np.uint32)
+    a, b, c = np.concatenate([chosen, random], axis=1).view(np.float32)
+    found = reference.fused(a, b, c)
+    # Of special numbers, and where the result is an exact zero, float64 has the very IEEE answer.
+    with np.errstate(all="ignore"):
+        wide = a.astype(np.float64) * b.astype(np.float64) + c.astype(np.float64)
+    expected = [
+        float(x) if x == 0 or not np.isfinite(x) else nearest_float32(exact(*numbers))
+        for x, numbers in zip(wide, np.stack([a, b, c], axis=1).tolist(), strict=True)
+    ]
+    signs = np.signbit(wide)  # of what was rounded to zero as well
+    known = np.copysign(np.asarray(expected, np.float32), np.where(signs, -1, 1))
+    ordered = known == known
+    assert (np.isnan(found) == ~ordered).all()
+    assert (bits(found[ordered]) == bits(known[ordered].astype(np.float32))).all()
 
 
 def test_fused_of_infinity_and_not_a_number_is_ieee() -> None:
