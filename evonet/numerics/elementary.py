@@ -25,15 +25,25 @@ def fused(a: ArrayLike, b: ArrayLike, c: ArrayLike) -> Float32Array:
     as the only one that counts.
     """
     with np.errstate(all="ignore"):
-        product = _widen(a) * _widen(b)
-        addend = _widen(c)
-        total = product + addend
-        part = total - product
-        lost = ((product - (total - part)) + (addend - part)) * total
-        truncated = total.view(np.int64) + np.where(lost < 0.0, -1, 0)
-        sticky = ((lost < 0.0) | (lost > 0.0)).astype(np.int64)
-        odd: NDArray[np.float64] = (truncated | sticky).view(np.float64)
-        return odd.astype(np.float32)
+        return round_once(widen(a) * widen(b), widen(c))
+
+
+def round_once(
+    product: NDArray[np.float64], addend: NDArray[np.float64] | np.float64
+) -> Float32Array:
+    """Adds a float32 to an exact product of two, as `fused`, which says how.
+
+    It leaves to callers to ignore errors, and to `widen`: at once what they use again and again.
+    """
+    total = product + addend
+    part = total - product
+    # What the sum lacks, exactly, times the sum: negative where its size was rounded up.
+    lost = ((product - (total - part)) + (addend - part)) * total
+    bits = total.view(np.int64)
+    bits -= lost < 0.0
+    # Nothing is lost of infinities and NaN, where this is NaN and compares false.
+    bits |= np.abs(lost) > 0.0
+    return total.astype(np.float32)
 
 
 def canonical(x: FloatArray) -> FloatArray:
@@ -62,8 +72,10 @@ def exponential(x: FloatArray) -> FloatArray:
 # ---- the pieces of kernels/numerics/portable.h ----
 
 
-def _widen(x: ArrayLike) -> NDArray[np.float64]:
-    return np.atleast_1d(np.asarray(x, np.float32)).astype(np.float64)
+def widen(x: ArrayLike) -> NDArray[np.float64]:
+    """Rounds to float32 what is none, and makes it float64, with one dimension at least."""
+    wide = np.asarray(x, np.float32).astype(np.float64)
+    return wide if wide.ndim else wide.reshape(1)
 
 
 def to_bits(x: FloatArray) -> IntArray:
@@ -140,8 +152,14 @@ LOG_64 = _numbers(
 def polynomial(x: FloatArray, coefficients: tuple[float, ...]) -> FloatArray:
     """Horner's rule, coefficients from the highest down; fused in float32."""
     total: FloatArray = np.full_like(x, coefficients[0])
-    for c in coefficients[1:]:
-        total = fused(total, x, c) if x.dtype == np.float32 else total * x + c
+    if x.dtype == np.float32:
+        with np.errstate(all="ignore"):
+            wide = widen(x)
+            for rounded in widen(coefficients[1:]):
+                total = round_once(total * wide, rounded)
+    else:
+        for c in coefficients[1:]:
+            total = total * x + c
     return total
 
 

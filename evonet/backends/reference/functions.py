@@ -37,11 +37,13 @@ from evonet.numerics.elementary import (
     polynomial,
     power_of_2,
     reduce,
+    round_once,
     sin_of_5,
     tanh_double,
     tanh_of_5_halves,
     to_bits,
     wave_double,
+    widen,
 )
 
 
@@ -212,8 +214,12 @@ _ACTIVATIONS: dict[str, Callable[[FloatArray], FloatArray]] = {
 
 def _sum(w: FloatArray, v: FloatArray) -> FloatArray:
     total: FloatArray = np.zeros_like(v[0])
-    for i in range(len(w)):
-        total = fused(w[i], v[i], total) if v.dtype == np.float32 else total + w[i] * v[i]
+    if v.dtype == np.float32:
+        for product in widen(w) * widen(v):  # exact
+            total = round_once(product, widen(total))
+    else:
+        for i in range(len(w)):
+            total = total + w[i] * v[i]
     return total
 
 
