@@ -119,17 +119,13 @@ def _compile(image: str, mode: Any) -> simt.Module:
             if option.startswith(prefix):
                 name, _, value = option.removeprefix(prefix).partition("=")
                 defines[name] = value or "1"
+    # Where the kernel lies in a checkout, so that one compiled from there serves here too.
+    kernel = f"cuda/{recipe['name']}"
     with tempfile.TemporaryDirectory() as folder:
-        for name, text in recipe["headers"].items():
+        for name, text in {kernel: recipe["source"], **recipe["headers"]}.items():
             path = Path(folder) / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
-        if recipe["headers"]:
-            folders.insert(0, folder)
         return simt.compile(
-            recipe["source"] + "\n",
-            name=recipe["name"],
-            include_dirs=folders,
-            defines=defines,
-            mode=mode,
+            Path(folder) / kernel, include_dirs=[folder, *folders], defines=defines, mode=mode
         )

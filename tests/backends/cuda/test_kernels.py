@@ -246,6 +246,6 @@ def test_median_without_memory_has_the_bits_of_the_one_that_sorts(
     assert_same_bits(found[:1], found[1:])
 
 
-def test_the_compiled_kernels_are_those_that_ship() -> None:
-    for kernel, defines in option_sets():
-        assert compiled(kernel, tuple(defines.items())).kernel_names == [kernel]
+@pytest.mark.parametrize(("kernel", "defines"), option_sets())
+def test_the_compiled_kernels_are_those_that_ship(kernel: str, defines: dict[str, Any]) -> None:
+    assert compiled(kernel, tuple(defines.items())).kernel_names == [kernel]
