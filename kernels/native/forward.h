@@ -74,24 +74,22 @@ class GenomePass {
     const int64_t first = s_.node_start[genome], count = s_.num_nodes(genome);
     const int32_t* const slot = s_.slot + first;
     T *const values = workspace_.values, *const state_rows = first_state_row(genome);
+    // Of this function's own: what is stored below might be members, for all the compiler knows.
+    const int64_t width = width_, plane = count * width;
+    const T time_step = s_.time_step;
     with_cell(s_.kind, [&](auto cell) {
       using Cell = decltype(cell);
-      for (int64_t k = 0; k < count; ++k) {
+      const T* genes = s_.cell + first * Cell::kParameters;
+      for (int64_t k = 0; k < count; ++k, genes += Cell::kParameters) {
         V parameter[Cell::kParameters + 1], state[Cell::kStates + 1];
-        for (int i = 0; i < Cell::kParameters; ++i) {
-          parameter[i] = broadcast<V>(s_.cell[(first + k) * Cell::kParameters + i]);
-        }
-        T *const row = values + int64_t{slot[k]} * width_, *const states = state_rows + k * width_;
-        for (int b = 0; b < width_; b += kCount) {
+        for (int i = 0; i < Cell::kParameters; ++i) parameter[i] = broadcast<V>(genes[i]);
+        T *const row = values + slot[k] * width, *const states = state_rows + k * width;
+        for (int64_t b = 0; b < width; b += kCount) {
           V value = load<V>(row + b);
-          for (int c = 0; c < Cell::kStates; ++c) {
-            state[c] = load<V>(states + c * count * width_ + b);
-          }
-          Cell::settle(value, state, parameter, s_.time_step);
+          for (int c = 0; c < Cell::kStates; ++c) state[c] = load<V>(states + c * plane + b);
+          Cell::settle(value, state, parameter, time_step);
           store(row + b, value);
-          for (int c = 0; c < Cell::kStates; ++c) {
-            store(states + c * count * width_ + b, state[c]);
-          }
+          for (int c = 0; c < Cell::kStates; ++c) store(states + c * plane + b, state[c]);
         }
       }
     });
