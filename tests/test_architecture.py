@@ -8,6 +8,7 @@ prints which rooms each room imports, of this package or of the one in a folder.
 from __future__ import annotations
 
 import ast
+import functools
 import itertools
 import re
 import subprocess
@@ -189,7 +190,12 @@ def report(*lines: str) -> None:
 
 
 MODULES = find_modules(PACKAGE)
-IMPORTS = find_imports(MODULES)
+
+
+@functools.cache
+def all_imports() -> list[Import]:
+    """Those of the whole package, read once."""
+    return find_imports(MODULES)
 
 
 def test_every_room_has_its_place() -> None:
@@ -198,13 +204,13 @@ def test_every_room_has_its_place() -> None:
 
 
 def test_imports_between_rooms_point_one_way() -> None:
-    found = back_edges(IMPORTS)
+    found = back_edges(all_imports())
     lines = [f"    {' -> '.join(each.rooms):24}{each}" for each in found]
     report(f"{len(found)} imports point back:" if found else "", *lines)
 
 
 def test_no_modules_import_each_other_in_a_cycle() -> None:
-    inside = [each for each in IMPORTS if each.source != PACKAGE.name]
+    inside = [each for each in all_imports() if each.source != PACKAGE.name]
     edges = graph_of((each.source, each.target) for each in inside)
     lines = []
     for group in find_groups(edges):

@@ -42,7 +42,7 @@ LINKAGE += ["-fno-gnu-unique", "-fvisibility=hidden"]
 SANITIZERS = "thread,bounds-strict,shift-exponent,integer-divide-by-zero,float-cast-overflow"
 # -O0: every access of the source is one access of the machine, a float4 is not split.
 MODE_FLAGS = {
-    "plain": ["-O2"],
+    "plain": ["-O1"],
     "checked": [
         "-O0",
         f"-fsanitize={SANITIZERS}",
