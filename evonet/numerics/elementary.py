@@ -1,8 +1,7 @@
 """The NumPy twin of `kernels/numerics/portable.h` and `kernels/numerics/elementary.h`.
 
 Operation by operation, in the same order, so that both give equal bits; the headers say why a
-formula looks as it does. Float32 needs a fused multiply-add, which NumPy lacks: `fused` emulates
-it.
+formula looks as it does. NumPy lacks a fused multiply-add: `fused` and `fused_double` emulate it.
 """
 
 from __future__ import annotations
@@ -35,15 +34,55 @@ def round_once(
 
     It leaves to callers to ignore errors, and to `widen`: at once what they use again and again.
     """
-    total = product + addend
-    part = total - product
+    return _add_to_odd(product, addend).astype(np.float32)
+
+
+def fused_double(a: ArrayLike, b: ArrayLike, c: ArrayLike) -> NDArray[np.float64]:
+    """Computes a * b + c of float64 numbers with a single rounding.
+
+    As kernels/numerics/portable.h does where the processor cannot: for products that are 0 or above
+    2^-960, and below about 2^990.
+    """
+    with np.errstate(all="ignore"):
+        return _fuse(_split(a), _split(b), np.asarray(c, np.float64))
+
+
+# A number, and its upper and lower half.
+_Split = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
+
+
+def _split(x: ArrayLike) -> _Split:
+    whole = np.atleast_1d(np.asarray(x, np.float64))
+    shifted = whole * float.fromhex("0x1.0000002p+27")
+    upper = shifted - (shifted - whole)
+    return whole, upper, whole - upper
+
+
+def _fuse(a: _Split, b: _Split, c: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The sum of a product and c, each with what it lost, which is added rounded to odd."""
+    product = a[0] * b[0]
+    lost = a[2] * b[2] - (((product - a[1] * b[1]) - a[2] * b[1]) - a[1] * b[2])
+    t = c + lost
+    part = t - c
+    t_lost = (c - (t - part)) + (lost - part)
+    s = product + t
+    part = s - product
+    s_lost = (product - (s - part)) + (t - part)
+    total: NDArray[np.float64] = s + _add_to_odd(t_lost, s_lost)
+    return np.where(product == 0, product + c, total)
+
+
+def _add_to_odd(p: NDArray[np.float64], c: NDArray[np.float64] | np.float64) -> NDArray[np.float64]:
+    """The sum, truncated, its last bit set if anything was lost."""
+    total = p + c
+    part = total - p
     # What the sum lacks, exactly, times the sum: negative where its size was rounded up.
-    lost = ((product - (total - part)) + (addend - part)) * total
+    lost = ((p - (total - part)) + (c - part)) * total
     bits = total.view(np.int64)
     bits -= lost < 0.0
     # Nothing is lost of infinities and NaN, where this is NaN and compares false.
     bits |= np.abs(lost) > 0.0
-    return total.astype(np.float32)
+    return total
 
 
 def canonical(x: FloatArray) -> FloatArray:
@@ -102,7 +141,8 @@ LN2_FIFTH = _numbers("0x1.1be9cp-3 -0x1.a2d682p-32 0x1.cda994p+2")
 MINUS_LN2_FIFTH = tuple(-x for x in LN2_FIFTH)
 ROUND = 12582912.0
 ROUND_64 = 6755399441055744.0
-LN2_64 = _numbers("0x1.62e42fefa38p-1 0x1.ef35793c7673p-45 0x1.71547652b82fep+0")
+LN2_64 = _numbers("0x1.62e42fefa39efp-1 0x1.abc9e3b39803fp-56 0x1.71547652b82fep+0")
+LN2_PARTS_64 = _numbers("0x1.62e42fefa38p-1 0x1.ef35793c7673p-45")
 PI = _numbers("0x1.41b2f6p-1 0x1.c442cp-23 0x1.184698p-43 0x1.976fc8p+0")
 PI_FLOAT = _numbers("0x1.921fb6p+1 0x1.777a5cp-24 0x1.ee59dap-49 0x1.45f306p-2")
 HALF_PI_64 = _numbers("0x1.921fb54442dp+0 0x1.8469898cc517p-48 0x1.45f306dc9c883p-1")
@@ -126,9 +166,9 @@ LOG1P_FIFTH = _numbers(
     " -0x1.99d2c8p-5 0x1.11173cp-4 -0x1.9999f4p-4"
 )
 EXP_64 = _numbers(
-    "0x1.1fd2dd9bb41bbp-29 0x1.af746473b7382p-26 0x1.27e474d1d1e56p-22 0x1.71ddeaa6c9614p-19"
-    " 0x1.a01a01e256e5bp-16 0x1.a01a01b5f3399p-13 0x1.6c16c16c0a436p-10 0x1.111111110e54bp-7"
-    " 0x1.555555555556cp-5 0x1.555555555555dp-3"
+    "0x1.ad1f7efd5bb2p-26 0x1.289f9958589d1p-22 0x1.71df55b54e871p-19 0x1.a019ab1d9f7b9p-16"
+    " 0x1.a01a011be47dbp-13 0x1.6c16c17cc890ap-10 0x1.1111111128959p-7 0x1.55555555531f4p-5"
+    " 0x1.5555555555501p-3 0x1p-1"
 )
 TANH_64 = _numbers(
     "-0x1.46ee25d024e77p-16 0x1.5d668bbdf0648p-14 -0x1.e96b118b4647cp-13 0x1.34833b00252d5p-11"
@@ -150,17 +190,18 @@ LOG_64 = _numbers(
 
 
 def polynomial(x: FloatArray, coefficients: tuple[float, ...]) -> FloatArray:
-    """Horner's rule, coefficients from the highest down; fused in float32."""
+    """Horner's rule, fused, coefficients from the highest down."""
     total: FloatArray = np.full_like(x, coefficients[0])
-    if x.dtype == np.float32:
-        with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"):
+        if x.dtype == np.float32:
             wide = widen(x)
             for rounded in widen(coefficients[1:]):
                 total = round_once(total * wide, rounded)
-    else:
-        for c in coefficients[1:]:
-            total = total * x + c
-    return total
+        else:
+            halves = _split(x)
+            for c in np.asarray(coefficients[1:]):
+                total = _fuse(_split(total), halves, c)
+    return total.reshape(x.shape)
 
 
 def power_of_2(rounded: FloatArray) -> FloatArray:
@@ -251,21 +292,18 @@ def log_float(x: FloatArray, less: FloatArray | float = 0.0) -> FloatArray:
 
 def exp_near_0(x: FloatArray, k: FloatArray) -> FloatArray:
     """exp(x - k ln2), with k ln2 the nearest to x, float64."""
-    hi = x - k * LN2_64[0]
-    lo = k * LN2_64[1]
-    r = hi - lo
-    low = (hi - r) - lo
-    square = r * r
+    hi = fused_double(k, -LN2_64[0], x)
+    r = fused_double(k, -LN2_64[1], hi)
+    low = fused_double(k, -LN2_64[1], hi - r)
     total = 1 + r
-    tail = 0.5 * square + (square * r * polynomial(r, EXP_64) + total * low)
-    y: FloatArray = total + (((1 - total) + r) + tail)
+    rest = fused_double(r * r, polynomial(r, EXP_64), (1 - total) + r)
+    y: FloatArray = total + fused_double(total, low, rest)
     return y
 
 
 def rounded_log2(x: FloatArray) -> FloatArray:
     """X / ln2 as an integer, with `ROUND_64` and the bias of an exponent added, float64."""
-    y: FloatArray = x * LN2_64[2] + (ROUND_64 + 1023)
-    return y
+    return fused_double(x, LN2_64[2], ROUND_64 + 1023)
 
 
 def exp_double(x: FloatArray) -> FloatArray:
@@ -278,7 +316,7 @@ def tanh_double(x: FloatArray) -> FloatArray:
     """The hyperbolic tangent for |x| <= 60, float64."""
     size = abs(x)
     u = x * x
-    small = size + size * u * polynomial(u, TANH_64)
+    small = fused_double(size * u, polynomial(u, TANH_64), size)
     large = 1 - 2 / (exp_double(2 * size) + 1)
     return np.copysign(np.where(size < 0.55, small, large), x)
 
@@ -327,5 +365,5 @@ def log_double(x: FloatArray, less: FloatArray | float = 0.0) -> FloatArray:
     z = s * s
     p = z * polynomial(z, LOG_64)
     half_square = 0.5 * f * f
-    tail = s * (half_square + p) + k * LN2_64[1]
-    return k * LN2_64[0] - ((half_square - tail) - f)
+    tail = s * (half_square + p) + k * LN2_PARTS_64[1]
+    return k * LN2_PARTS_64[0] - ((half_square - tail) - f)

@@ -7,9 +7,10 @@
 
 using namespace evonet;
 
-constexpr int kMostThreads = 128;
+// 64 registers: for more warps sm_80 would spill.
+constexpr int kMostThreads = 128, kLeastBlocks = 8;
 
-extern "C" __global__ void __launch_bounds__(kMostThreads)
+extern "C" __global__ void __launch_bounds__(kMostThreads, kLeastBlocks)
     loss(int num_genomes, int num_samples, int num_outputs, const REAL* __restrict__ outputs,
          const REAL* __restrict__ targets, REAL* __restrict__ losses) {
   const int genome = blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32;

@@ -7,21 +7,21 @@
 
 EVONET_NAMESPACE_BEGIN
 
-// A polynomial by Horner's rule, coefficients from the highest down.
+// A polynomial by Horner's rule, fused, coefficients from the highest down.
 template <class T>
 EVONET_FN T horner(T, T sum) {
   return sum;
 }
 template <class T, class... Rest>
 EVONET_FN T horner(T x, T sum, Lane<T> next, Rest... rest) {
-  return horner(x, multiply_add(sum, x, all<T>(next)), rest...);
+  return horner(x, fused(sum, x, all<T>(next)), rest...);
 }
 template <class T, class... Rest>
 EVONET_FN T polynomial(T x, Lane<T> highest, Rest... rest) {
   return horner(x, all<T>(highest), rest...);
 }
 
-// ---- float: fused, and never a double --------------------------------------------------------
+// ---- float: never a double --------------------------------------------------------------------
 //
 // Activations scale their argument, mostly by 5. Rounding 5 z would cost an operation and the
 // error it makes, so z is reduced by ln2 / 5 instead and the 5 hides in the coefficients.
@@ -172,35 +172,32 @@ EVONET_FN T log1p_fifth_bend(T e) {
                     -0x1.9999f4p-4f);
 }
 
-// ---- double: no fma ---------------------------------------------------------------------------
+// ---- double -----------------------------------------------------------------------------------
 
-constexpr double kLn2Hi = 0x1.62e42fefa38p-1, kLn2Lo = 0x1.ef35793c7673p-45;
 constexpr double kRoundDouble = 6755399441055744.0 + 1023.0;
-
-// exp(x - k ln2), with k ln2 the nearest to x: what 1 + r lost comes back, and r is r + low.
-template <class T>
-EVONET_FN T exp_near_0(T x, T k) {
-  T hi = x - k * kLn2Hi;  // exact
-  T lo = k * kLn2Lo;
-  T r = hi - lo;
-  T low = (hi - r) - lo;
-  T square = r * r;
-  T p = polynomial(r, 0x1.1fd2dd9bb41bbp-29, 0x1.af746473b7382p-26, 0x1.27e474d1d1e56p-22,
-                   0x1.71ddeaa6c9614p-19, 0x1.a01a01e256e5bp-16, 0x1.a01a01b5f3399p-13,
-                   0x1.6c16c16c0a436p-10, 0x1.111111110e54bp-7, 0x1.555555555556cp-5,
-                   0x1.555555555555dp-3);
-  T sum = 1.0 + r;
-  T rest = ((1.0 - sum) + r) + (0.5 * square + (square * r * p + sum * low));
-  return sum + rest;
-}
 
 // x / ln2 as an integer, with kRoundDouble added
 template <class T>
 EVONET_FN T rounded_log2(T x) {
-  return x * 0x1.71547652b82fep+0 + kRoundDouble;
+  return fused(x, 0x1.71547652b82fep+0, kRoundDouble);
 }
 
-// exp(x) for |x| < 700, 0.58 ulp
+// exp(x - k ln2), with k ln2 the nearest to x: what r and 1 + r lost comes back.
+template <class T>
+EVONET_FN T exp_near_0(T x, T k) {
+  constexpr double ln2 = 0x1.62e42fefa39efp-1, ln2_rest = 0x1.abc9e3b39803fp-56;
+  T hi = fused(k, -ln2, x);  // exact
+  T r = fused(k, -ln2_rest, hi);
+  T low = fused(k, -ln2_rest, hi - r);
+  T p = polynomial(r, 0x1.ad1f7efd5bb2p-26, 0x1.289f9958589d1p-22, 0x1.71df55b54e871p-19,
+                   0x1.a019ab1d9f7b9p-16, 0x1.a01a011be47dbp-13, 0x1.6c16c17cc890ap-10,
+                   0x1.1111111128959p-7, 0x1.55555555531f4p-5, 0x1.5555555555501p-3, 0.5);
+  T sum = 1.0 + r;
+  T rest = fused(r * r, p, (1.0 - sum) + r);
+  return sum + fused(sum, low, rest);
+}
+
+// exp(x) for |x| < 700, 0.65 ulp
 template <class T>
 EVONET_FN T exp_double(T x) {
   T rounded = rounded_log2(x);
@@ -216,7 +213,7 @@ EVONET_FN T tanh_double(T x) {
                    0x1.34833b00252d5p-11, -0x1.7d8fc5f650ce1p-10, 0x1.d6d29a8c9452ap-9,
                    -0x1.226e2f0e09cfdp-7, 0x1.664f48593f693p-6, -0x1.ba1ba1b97cb13p-5,
                    0x1.111111111079p-3, -0x1.555555555554fp-2);
-  T small = size + size * u * p;
+  T small = fused(size * u, p, size);
   T large = 1.0 - 2.0 / (exp_double(2.0 * size) + 1.0);
   return copy_sign(size < 0.55 ? small : large, x);
 }
@@ -262,6 +259,7 @@ EVONET_FN T sin_double(T x) {
 // k ln2 + f - (f^2 / 2 - s (f^2 / 2 + R(s^2)))
 template <class T>
 EVONET_FN T log_double(T x, T less = T{}) {
+  constexpr double ln2_hi = 0x1.62e42fefa38p-1, ln2_lo = 0x1.ef35793c7673p-45;
   Bits<T> offset = bits_plus<T>(to_bits(x), -0x3fe6a09e667f3bcd);
   T k = from_bits<T>((bits_plus<T>(offset, 0x3ff0000000000000) >> 52) | 0x4330000000000000) -
         (4503599627370496.0 + 1023.0) - less;
@@ -272,8 +270,8 @@ EVONET_FN T log_double(T x, T less = T{}) {
                        0x1.c71c51d8e78afp-3, 0x1.2492494229359p-2, 0x1.999999997fa04p-2,
                        0x1.5555555555593p-1);
   T half_square = 0.5 * f * f;
-  T tail = s * (half_square + p) + k * kLn2Lo;
-  return k * kLn2Hi - ((half_square - tail) - f);
+  T tail = s * (half_square + p) + k * ln2_lo;
+  return k * ln2_hi - ((half_square - tail) - f);
 }
 
 // ---- either -----------------------------------------------------------------------------------

@@ -188,22 +188,37 @@ EVONET_LIMITS(Double8, double, 64, _mm512_maskz_min_pd, _mm512_maskz_max_pd, 0xf
 
 #if defined(__CUDA_ARCH__)
 EVONET_FN float fused_lanes(float a, float b, float c) { return __fmaf_rn(a, b, c); }
+EVONET_FN double fused_lanes(double a, double b, double c) { return __fma_rn(a, b, c); }
 #elif defined(__FMA__) || defined(__aarch64__) || defined(__FP_FAST_FMAF)
 EVONET_FN float fused_lanes(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+EVONET_FN double fused_lanes(double a, double b, double c) { return __builtin_fma(a, b, c); }
+#define EVONET_FMA(BYTES, VECTOR, FUSE) \
+  if constexpr (sizeof(T) == BYTES) return T(FUSE((VECTOR)a, (VECTOR)b, (VECTOR)c));
 template <class T>
 EVONET_FN T fused_lanes(T a, T b, T c) {
   // By name: GCC does not always see one instruction in a loop over the lanes.
+  if constexpr (kIsFloat<T>) {
 #if defined(__AVX512F__)
-  if constexpr (sizeof(T) == 64) return T(_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c));
+    EVONET_FMA(64, __m512, _mm512_fmadd_ps)
 #endif
 #if defined(__FMA__)
-  if constexpr (sizeof(T) == 32) return T(_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c));
-  if constexpr (sizeof(T) == 16) return T(_mm_fmadd_ps((__m128)a, (__m128)b, (__m128)c));
+    EVONET_FMA(32, __m256, _mm256_fmadd_ps)
+    EVONET_FMA(16, __m128, _mm_fmadd_ps)
 #endif
+  } else {
+#if defined(__AVX512F__)
+    EVONET_FMA(64, __m512d, _mm512_fmadd_pd)
+#endif
+#if defined(__FMA__)
+    EVONET_FMA(32, __m256d, _mm256_fmadd_pd)
+    EVONET_FMA(16, __m128d, _mm_fmadd_pd)
+#endif
+  }
   T r;
-  for (unsigned i = 0; i < sizeof(T) / 4; ++i) r[i] = __builtin_fmaf(a[i], b[i], c[i]);
+  for (unsigned i = 0; i < sizeof(T) / sizeof(Lane<T>); ++i) r[i] = fused_lanes(a[i], b[i], c[i]);
   return r;
 }
+#undef EVONET_FMA
 #else
 #define EVONET_SLOW_FMA  // many instructions
 // p + c, rounded to odd: truncated, then the last bit set if anything was lost. That much of the
@@ -224,10 +239,39 @@ inline __attribute__((noinline)) float fused_lanes(float a, float b, float c) {
   if (halfway || (magnitude(s) < 0x1p-126 && s != 0.0)) s = add_to_odd(p, double(c));
   return float(s);
 }
+// Doubles, after Boldo and Melquiond: the product and its sum with c, each with what it lost, and
+// what they lost together rounded to odd. For products that are 0 or above 2^-960; below, it rounds
+// to what c is.
+template <class D>
+EVONET_FN D upper_half(D x) {
+  D shifted = x * 0x1.0000002p+27;
+  return shifted - (shifted - x);
+}
+template <class D>
+EVONET_FN D fused_doubles(D a, D b, D c) {
+  D p = a * b;
+  D a1 = upper_half(a), a2 = a - a1, b1 = upper_half(b), b2 = b - b1;
+  D lost = a2 * b2 - (((p - a1 * b1) - a2 * b1) - a1 * b2);
+  D t = c + lost, part = t - c;
+  D t_lost = (c - (t - part)) + (lost - part);
+  D s = p + t;
+  part = s - p;
+  D s_lost = (p - (s - part)) + (t - part);
+  D sum = s + add_to_odd(t_lost, s_lost);
+  return p == D{} ? p + c : sum;
+}
+inline __attribute__((noinline)) double fused_lanes(double a, double b, double c) {
+  return fused_doubles(a, b, c);
+}
+template <class T>
+inline __attribute__((noinline)) T fused_vectors(T a, T b, T c) {
+  return fused_doubles(a, b, c);
+}
 template <class T>
 EVONET_FN T fused_lanes(T a, T b, T c) {
+  if constexpr (!kIsFloat<T>) return fused_vectors(a, b, c);
   T r;
-  for (unsigned i = 0; i < sizeof(T) / 4; ++i) r[i] = fused_lanes(a[i], b[i], c[i]);
+  for (unsigned i = 0; i < sizeof(T) / sizeof(Lane<T>); ++i) r[i] = fused_lanes(a[i], b[i], c[i]);
   return r;
 }
 #if defined(EVONET_X86)
@@ -250,11 +294,10 @@ inline __attribute__((noinline)) Float4 fused_lanes(Float4 a, Float4 b, Float4 c
 #endif
 #endif
 
-// a * b + c of floats, rounded once.
+// a * b + c, rounded once.
 template <class A, class B, class C>
 EVONET_FN auto fused(A a, B b, C c) {
   using T = decltype(a * b + c);
-  static_assert(kIsFloat<T>, "float64 never fuses");
   return fused_lanes(all<T>(a), all<T>(b), all<T>(c));
 }
 

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from evonet import _native
 from evonet.backends.reference import functions as reference
 from evonet.functions.registry import ACTIVATION_IDS, ACTIVATIONS, AGGREGATION_IDS, AGGREGATIONS
+from evonet.numerics.elementary import fused_double
 from tests.support.formulas import error, formula, ulp
 
 NEAT_ACTIVATIONS = ActivationFunctionSet()
@@ -271,6 +272,46 @@ def test_fused_of_infinity_and_not_a_number_is_ieee() -> None:
     )
     assert found[0] == inf
     assert np.isnan(found[1:]).all()
+
+
+def doubles(lowest: int, highest: int) -> st.SearchStrategy[float]:
+    """Numbers with exponents between two, many of them with few bits, and zeros."""
+    fraction = st.integers(0, (1 << 52) - 1) | st.sampled_from([0, 1, 1 << 25, 1 << 26, 1 << 51])
+    number = st.builds(
+        lambda sign, f, e: sign * math.ldexp((1 << 52) + f, e - 52),
+        st.sampled_from([-1.0, 1.0]),
+        fraction,
+        st.integers(lowest, highest),
+    )
+    return number | st.sampled_from([0.0, -0.0])
+
+
+def assert_doubles_are_fused(a: float, b: float, c: float) -> None:
+    found = fused_double(a, b, c).item()
+    nearest = float(exact(a, b, c))  # Python rounds fractions correctly
+    assert found == nearest
+    if nearest == 0:  # the sign is that of a sum without a product
+        assert math.copysign(1, found) == math.copysign(1, a * b + c)
+
+
+@given(doubles(-480, 480), doubles(-480, 480), doubles(-960, 960))
+@example(1 + 2.0**-27, 1 + 2.0**-27, 2.0**-200)
+@example(1 + 2.0**-52, 1 - 2.0**-52, -1.0)
+def test_fused_doubles_round_once(a: float, b: float, c: float) -> None:
+    assert_doubles_are_fused(a, b, c)
+
+
+@given(doubles(-300, 300), doubles(-300, 300), st.integers(-120, 60), st.integers(-4, 4))
+def test_fused_doubles_round_once_near_ties(a: float, b: float, shift: int, steps: int) -> None:
+    c = -(a * b) * 2.0**shift
+    for _ in range(abs(steps)):
+        c = math.nextafter(c, math.copysign(math.inf, steps))
+    assert_doubles_are_fused(a, b, c)
+
+
+def test_fused_doubles_keep_infinity_and_not_a_number() -> None:
+    found = fused_double([np.inf, np.nan, 1.0], [2.0, 1.0, 1.0], [1.0, 1.0, np.nan])
+    assert not np.isfinite(found).any()
 
 
 # ---- aggregations ----

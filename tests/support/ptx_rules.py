@@ -75,8 +75,6 @@ def _fault(opcode: str, operands: str, real: str | None) -> str | None:
         return "arithmetic in a kernel that only converts"
     if real == "float" and ".f64" in opcode:
         return "double arithmetic in a float kernel"
-    if opcode == "fma.rn.f64":
-        return "float64 multiplies and adds in two roundings"
     if real == "double" and re.search(r"\.f32\b", opcode):
         return "float arithmetic in a double kernel"
     if re.fullmatch(r"(min|max)\.f(32|64)", opcode):

@@ -226,7 +226,7 @@ def test_the_rules_find_flushed_denormals(tmp_path: Path, monkeypatch: pytest.Mo
         ("min.f32 %f1, %f2, 0f7FC00000;", False),
         ("min.f32 %f1, %f2, %f3;", False),
         ("fma.rn.f32 %f1, %f2, %f3, %f4;", True),
-        ("fma.rn.f64 %fd1, %fd2, %fd3, %fd4;", False),
+        ("fma.rn.f64 %fd1, %fd2, %fd3, %fd4;", True),
         ("@%p1 mul.f32 %f1, %f2, %f3;", False),
         ("cvt.rn.f32.f64 %f1, %fd1;", False),
     ],
