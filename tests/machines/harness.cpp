@@ -237,11 +237,13 @@ void single(const Case& c, const Isa& isa, const Sink& sink) {
   }
   const LaneGroups<T>& groups = *made;
   AlignedArray<T> values(groups.max_rows() * kernels.group_lanes);
-  Buffer<T> y(s.num_genomes * s.num_outputs);
-  for (int64_t i = 0; i < groups.count(); ++i) {
-    kernels.run_group(groups[i], c.data<T>("x"), true, values.data(), y.data.get());
+  for (const bool gathers : {false, true}) {
+    Buffer<T> y(s.num_genomes * s.num_outputs);
+    for (int64_t i = 0; i < groups.count(); ++i) {
+      kernels.run_group[gathers](groups[i], c.data<T>("x"), true, values.data(), y.data.get());
+    }
+    sink(gathers ? "y_gathered" : "y", y);
   }
-  sink("y", y);
 }
 
 template <class T>
