@@ -118,7 +118,7 @@ def rollout_table() -> Iterator[str]:
     if any(report.spills for report in found.values()):
         raise SystemExit("a rollout spills")
     kinds = [(real, in_global) for real in ("float", "double") for in_global in (0, 1)]
-    names = [describe({"REAL": real, "GLOBAL_VALUES": in_global}) for real, in_global in kinds]
+    names = [describe({"REAL": r, "GLOBAL_VALUES": g, "MEMORY": 0}) for r, g in kinds]
     loops = [found[("cartpole", *kind)].hot_loop for kind in kinds]  # no solver, so those of links
     yield "**Registers of a thread of `rollout`** on sm_86, network and task in one kernel, and"
     yield "SASS instructions per connection and episode:"

@@ -7,8 +7,9 @@
 
 using namespace evonet;
 
-// 64 registers: for more warps sm_80 would spill.
-constexpr int kMostThreads = 128, kLeastBlocks = 8;
+constexpr int kMostThreads = 128;
+// 64 registers where sm_80 would spill for the sake of more warps; else as many as suit (0).
+constexpr int kLeastBlocks = sizeof(REAL) == 8 && LOSS == LOSS_CROSS_ENTROPY ? 8 : 0;
 
 extern "C" __global__ void __launch_bounds__(kMostThreads, kLeastBlocks)
     loss(int num_genomes, int num_samples, int num_outputs, const REAL* __restrict__ outputs,
