@@ -102,7 +102,8 @@ bool speciate(const GenomesView<T>& population, const std::vector<Genome<T>>& ol
                    })) {
     return false;
   }
-  for (int64_t s = 0; s < num_old && s < count; ++s) {
+  int64_t free = count;  // genomes; a species whose distances are all NaN takes none
+  for (int64_t s = 0; s < num_old && free > 0; ++s) {
     Nearest<T> nearest;
     for (const auto& by_worker : found) {
       nearest.offer(by_worker.distance[s], by_worker.genome[s]);
@@ -125,6 +126,7 @@ bool speciate(const GenomesView<T>& population, const std::vector<Genome<T>>& ol
     if (nearest.genome >= count) continue;
     out.species[nearest.genome] = static_cast<int32_t>(s);
     out.representative[s] = nearest.genome;
+    --free;
   }
 
   // best[g] is the distance to the representative of the species that g is in.

@@ -199,6 +199,17 @@ def test_a_species_without_any_distance_ends(imaginary_gpus: Lend) -> None:
     assert found[2] == [-1, 0]  # infinity times 0 is no distance: it ends, and another is founded
 
 
+def test_a_species_that_takes_no_genome_leaves_it_to_the_next(imaginary_gpus: Lend) -> None:
+    imaginary_gpus()
+    far = float(np.finfo(np.float32).max)
+    weights = (-far, far, -far, -far, -far)
+    everyone = Population.from_genes(1, 1, [([0], [(-1, 0, w)]) for w in weights])
+    rules = distance_rules(make_config({"genome.compatibility_weight_coefficient": 0.0}))
+    found = make_engine("cuda", 1).speciate(everyone[3:], everyone, np.arange(3), 3.0, rules)
+    assert found.representatives.tolist() == [0, -1, 1]
+    assert found.members.tolist() == [0, 1]
+
+
 @pytest.mark.parametrize("threshold", [0.0, 1e9])
 def test_everybody_alone_and_all_together(threshold: float, imaginary_gpus: Lend) -> None:
     imaginary_gpus()

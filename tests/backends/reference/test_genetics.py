@@ -299,6 +299,18 @@ def test_any_genomes_are_divided_equally(
         assert one.tolist() == another.tolist()
 
 
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_a_species_that_takes_no_genome_leaves_it_to_the_next(dtype: npt.DTypeLike) -> None:
+    far = float(np.finfo(dtype).max)
+    weights = (-far, far, -far, -far, -far)
+    everyone = Population.from_genes(1, 1, [([0], [(-1, 0, w)]) for w in weights], dtype)
+    rules = distance_rules(make_config({"genome.compatibility_weight_coefficient": 0.0}))
+    for engine in (NativeEngine(2), ReferenceEngine()):
+        found = engine.speciate(everyone[3:], everyone, np.arange(3), 3.0, rules)
+        assert found.representatives.tolist() == [0, -1, 1]  # infinity times 0 is no distance
+        assert found.members.tolist() == [0, 1]
+
+
 @pytest.mark.parametrize("num_old", [0, 2])
 def test_many_founders_are_found_in_order(num_old: int) -> None:
     """More than are measured at once; later genomes may prefer later founders."""

@@ -95,14 +95,15 @@ class Speciation:
         waiting: list[int] = []  # chosen, but not yet noted on the GPU
         for s, found in enumerate(nearest):
             genome = found
-            if s < self._genes.num_genomes and (genome < 0 or genome in taken):
+            if len(taken) == self._genes.num_genomes:
+                genome = -1
+            elif genome < 0 or genome in taken:
                 self._seat(waiting)
                 waiting = []
                 again = Dictionary(before, old[s : s + 1])
                 (genome,) = self._nearest(again, self.species)
-            if s >= self._genes.num_genomes:
-                genome = -1
-            taken.add(genome)
+            if genome >= 0:  # a species whose distances are all NaN takes none
+                taken.add(genome)
             waiting.append(genome)
         self._seat(waiting)
         before.was_read()
