@@ -127,16 +127,21 @@ KERNELS: dict[str, tuple[str, dict[str, int | str]]] = {
 }
 
 
-def count_steps(arch: str) -> dict[str, int]:
-    """Instructions per gene of each step, for float32."""
+def step_headers() -> dict[str, str]:
+    """What steps include, by name."""
     headers = compiler.kernel_sources("compile_genomes", {"TEAM": 1})
     for kernel in ("breed_children", "measure_genomes"):
         headers |= compiler.kernel_sources(kernel, {"REAL": "float", "RULES_SIZE": 0})
-    headers = {
+    return {
         name: rolled(text) if name.startswith(ROLLED) else text
         for name, text in headers.items()
         if not name.endswith(".cu")
     }
+
+
+def count_steps(arch: str) -> dict[str, int]:
+    """Instructions per gene of each step, for float32."""
+    headers = step_headers()
     options = compiler.compile_options({"REAL": "float"}, arch)
     found = {}
     for name, step in STEPS.items():

@@ -55,6 +55,18 @@ def workloads(threads: int) -> dict[str, Callable[[], Callable[[], object]]]:
         config = evonet.Config.from_dict({"task": {"name": "xor"}}).replace(changes)
         return lambda: evonet.evolve(xor(), config, generations=10, seed=3, **options)
 
+    def breeding(size: int) -> Callable[[], object]:
+        config = evonet.Config.from_dict({"task": {"name": "xor"}}).replace({"neat.pop_size": size})
+        algorithm, rng = evonet.NEAT(config, seed=3), np.random.default_rng(0)
+
+        def generation() -> None:
+            algorithm.ask()
+            algorithm.tell(rng.random(size))
+
+        for _ in range(5):
+            generation()  # before there is something to breed, and some species
+        return generation
+
     def compiling() -> Callable[[], object]:
         genomes = population(50, 200, 1000)
         return lambda: evonet.compile(genomes, **options)
@@ -84,6 +96,7 @@ def workloads(threads: int) -> dict[str, Callable[[], Callable[[], object]]]:
         "compile": compiling,
         "ten generations of 1,000": lambda: generations(1000),
         "ten generations of 10,000": lambda: generations(10000),
+        "ask and tell, a million": lambda: breeding(1_000_000),
         "rollout, cartpole": rollout,
         "plugin, neat-python's bits": plugin,
         "plugin, exact=False": lambda: plugin(exact=False),

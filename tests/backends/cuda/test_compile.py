@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from benchmarks import genetics_steps
 from evonet import CompileError
 from evonet.backends.cuda import compiler
 from evonet.backends.cuda.layout import C_TYPES
@@ -126,6 +127,16 @@ def test_arithmetic_and_resources(
     shared = sum(map(int, re.findall(r"(\d+) bytes smem", compiled.log)))
     room = {"forward_wide": 4 * 32, **dict.fromkeys(GRID_COPIES, SQUARE_SHARED)}
     assert shared <= room.get(kernel, STATIC_SHARED)  # the rest is dynamic
+
+
+@pytest.mark.parametrize("frame", ["BREED", "MEASURE", "COMPILE"])
+def test_the_steps_that_benchmarks_count_still_compile(frame: str) -> None:
+    frame = getattr(genetics_steps, frame)
+    steps = [step.code for step in genetics_steps.STEPS.values() if step.frame == frame]
+    assert steps
+    source = frame.replace("STEP", "".join(f"{{ {code} }}\n" for code in steps))
+    options = compiler.compile_options({"REAL": "float"}, ARCHS[0])
+    compile_source(source, "steps", genetics_steps.step_headers(), options)
 
 
 @pytest.mark.parametrize("arch", ARCHS)

@@ -207,7 +207,7 @@ def _mating(count: int, num_species: int) -> Iterator[_Launch]:
     ranks = (
         ("rank_scores", 3, 48, 0.0),
         ("rank_species", 2, 20, search),
-        (*("rank_members", 5, 120, search),),
+        ("rank_members", 5, 120, search),
     )
     for kernel, trips, moved, searching in ranks:
         issue = ONCE[kernel] + searching

@@ -139,16 +139,13 @@ class DeviceGenes:
 
     def _gather_there(self, genomes: Int64Array) -> GeneArrays:
         """Lets the GPU put genomes side by side, as `kernels/cuda/gather_genomes.cu` does."""
-        rooms = {
-            name: (most, self.arrays[name].dtype)
-            for (_, names), most in zip(
-                GROUPS, (self.most_nodes, self.most_connections), strict=True
-            )
-            for name in names
-        }
-        sizes = [-(-most * dtype.itemsize // WORD) * WORD for most, dtype in rooms.values()]
-        begins = np.cumsum([2 * WORD, *sizes]).tolist()
-        rows = np.empty((len(genomes), begins[-1]), np.uint8)
+        begins: dict[str, int] = {}
+        width = 2 * WORD  # the numbers of nodes and connections come first
+        for (_, names), most in zip(GROUPS, (self.most_nodes, self.most_connections), strict=True):
+            for name in names:
+                begins[name] = width
+                width += -(-most * self.arrays[name].dtype.itemsize // WORD) * WORD
+        rows = np.empty((len(genomes), width), np.uint8)
         if len(genomes):
             self.wait()
             there = self.device.empty(rows.shape, np.uint8)
@@ -159,7 +156,7 @@ class DeviceGenes:
                 (THREADS,),
                 (
                     *(self.device.upload(np.ascontiguousarray(genomes, np.int64)), *self.arguments),
-                    *map(np.int64, (self.most_nodes, self.most_connections, rows.shape[1])),
+                    *map(np.int64, (self.most_nodes, self.most_connections, width)),
                     there,
                 ),
             )
@@ -169,7 +166,7 @@ class DeviceGenes:
         for column, (offsets, names) in enumerate(GROUPS):
             gathered[offsets] = starts_of(counts[:, column])
             for name in names:
-                begin, dtype = begins[[*rooms].index(name)], rooms[name][1]
+                begin, dtype = begins[name], self.arrays[name].dtype
                 parts = [
                     row[begin : begin + count * dtype.itemsize].view(dtype)
                     for row, count in zip(rows, counts[:, column].tolist(), strict=True)
