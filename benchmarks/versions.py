@@ -57,7 +57,8 @@ def workloads(threads: int) -> dict[str, Callable[[], Callable[[], object]]]:
 
     def breeding(size: int) -> Callable[[], object]:
         config = evonet.Config.from_dict({"task": {"name": "xor"}}).replace({"neat.pop_size": size})
-        algorithm, rng = evonet.NEAT(config, seed=3), np.random.default_rng(0)
+        algorithm = evonet.NEAT(config, seed=3, num_inputs=2, num_outputs=1)
+        rng = np.random.default_rng(0)
 
         def generation() -> None:
             algorithm.ask()
