@@ -37,4 +37,14 @@ EVONET_FN Byte* fixed(Byte* place) {
   return place;
 }
 
+// A place that is not known before this line is reached. Else NVRTC computes all that depends on it
+// in front of a loop, and for Blackwell spills what it has no registers for.
+template <class T>
+EVONET_FN T* unknown(T* place) {
+#if EVONET_PTX
+  asm volatile("" : "+l"(place));
+#endif
+  return place;
+}
+
 EVONET_NAMESPACE_END

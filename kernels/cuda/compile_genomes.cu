@@ -17,6 +17,7 @@
 //   level_end    [N] as in the schedule
 //   link_source  [E] the slot that a link reads
 //   link_conn    [E] its position among the genome's connections
+#include "cuda/addresses.h"
 #include "cuda/lane_worker.h"
 #include "schedule/compile_genome.h"
 
@@ -90,18 +91,25 @@ extern "C" __global__ void __launch_bounds__(kMostThreads, 8)
                          ? reinterpret_cast<int*>(shared) + block_team * int(team_words)
                          : scratch + first_team * team_words;
   const CompileOptions options{Wiring(wiring), num_states, true};
-  TeamMemory memory(words, num_inputs, most_nodes, most_conns, num_outputs, options);
-  const GenomeCompiler& compiler = memory.compiler;
-  LinkGroups& links = memory.links;
-  LaneWorker<TEAM> worker = LaneWorker<TEAM>::here(memory.work);
-  for (int i = worker.lane; i < num_inputs; i += TEAM) {
-    compiler.walk.level[i] = 0;
-    compiler.slots.slot[i] = i;
+  const auto memory_at = [&](int* place) {
+    return TeamMemory(place, num_inputs, most_nodes, most_conns, num_outputs, options);
+  };
+  {
+    const TeamMemory memory = memory_at(words);
+    const LaneWorker<TEAM> worker = LaneWorker<TEAM>::here(memory.work);
+    for (int i = worker.lane; i < num_inputs; i += TEAM) {
+      memory.compiler.walk.level[i] = 0;
+      memory.compiler.slots.slot[i] = i;
+    }
+    worker.sync();
   }
-  worker.sync();
 
   EVONET_KEEP_LOOP
   for (int g = first_team; g < num_genomes; g += gridDim.x * block_teams) {
+    TeamMemory memory = memory_at(unknown(words));
+    const GenomeCompiler& compiler = memory.compiler;
+    LinkGroups& links = memory.links;
+    LaneWorker<TEAM> worker = LaneWorker<TEAM>::here(memory.work);
     const long long first = node_start[g], first_conn = conn_start[g];
     links.num_nodes = int(node_start[g + 1] - first);
     links.num_conns = int(conn_start[g + 1] - first_conn);
