@@ -207,6 +207,41 @@ def test_a_fault_ends_the_launch_and_nothing_else(
     assert (x == 5).all()
 
 
+# Half of the warp stays at a barrier, and half waits for it.
+STUCK = """extern "C" __global__ void stuck(int* x) {
+  if (threadIdx.x < 16) __syncthreads();
+  x[threadIdx.x] = __shfl_sync(0xffffffff, x[threadIdx.x], 0);
+}
+"""
+# Half of the warp leaves, in one kernel before a barrier, in the other before a shuffle.
+HALVED = """extern "C" __global__ void open(int* x) {
+  if (threadIdx.x < 16) return;
+  __syncthreads();
+  x[threadIdx.x] = 5;
+}
+extern "C" __global__ void closed(int* x) {
+  if (threadIdx.x < 16) return;
+  x[threadIdx.x] = __shfl_sync(0xffffffff, x[threadIdx.x], 0);
+}
+"""
+
+
+@pytest.mark.parametrize("order", ["forward", "reverse", "random"])
+def test_threads_of_a_launch_that_failed_wait_for_nothing_in_the_next(order: str) -> None:
+    x = np.zeros(32, np.int32)
+
+    def fail(source: str, name: str) -> simt.Finding:
+        with pytest.raises(simt.KernelFault) as caught:
+            load_text(source).get_function(name)((1,), (32,), (x,), order=order, seed=1)
+        return caught.value.findings[0]
+
+    assert fail(STUCK, "stuck").kind == "deadlock"
+    load_text(HALVED).get_function("open")((1,), (32,), (x,), order=order, seed=1)
+    assert x.tolist() == [0] * 16 + [5] * 16
+    fail(STUCK, "stuck")
+    assert fail(HALVED, "closed").location.line == 8  # and not where `stuck` waited
+
+
 def test_a_fault_in_checked_mode_leaves_the_arrays_alone() -> None:
     source = 'extern "C" __global__ void f(int* x) {\n  x[threadIdx.x] = 1;\n}\n'
     x = np.zeros(8, np.int32)

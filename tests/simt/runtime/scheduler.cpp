@@ -61,10 +61,11 @@ void Scheduler::run_blocks(Launch& launch) {
     active_scheduler = nullptr;
     launch.stop = true;
     record_crash();
-    // Threads that never finished still sit on their fibers: start anew.
+    // Threads that never finished still sit on their fibers, and wait: start anew.
     running_ = &main_;
     free_fibers_.clear();
     fibers_.clear();
+    for (Thread& thread : threads_) thread.wait = Wait::kNothing;
   }
 }
 
