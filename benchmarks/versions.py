@@ -193,19 +193,20 @@ def main() -> None:
     if len(options.folders) != 2:
         parser.error("two folders are needed, OLD and NEW")
     workers = [_start(folder, options.threads) for folder in options.folders]
-    print(f"{'workload':32} {'new / old':>9} {'quartiles':>15} {'old, ms':>9}")
+    print(f"{'workload':32} {'new / old':>9} {'quartiles':>15} {'old, ms':>9} {'new, ms':>9}")
     names = [name for name in workloads(options.threads) if options.only in name]
     for name in names:
         for worker in workers:
             _ask(worker, name)
-        ratios, old = [], []
+        ratios, old, new = [], [], []
         for pair in range(options.pairs):
             times = {i: _ask(workers[i], name) for i in ((0, 1) if pair % 2 == 0 else (1, 0))}
             ratios.append(times[1] / times[0])
-            old.append(times[0])
+            old.append(1e3 * times[0])
+            new.append(1e3 * times[1])
         low, middle, high = statistics.quantiles(ratios, n=4)
-        milliseconds = 1e3 * statistics.median(old)
-        print(f"{name:32} {middle:9.3f} {low:7.3f} {high:7.3f} {milliseconds:9.3f}", flush=True)
+        each = f"{statistics.median(old):9.3f} {statistics.median(new):9.3f}"
+        print(f"{name:32} {middle:9.3f} {low:7.3f} {high:7.3f} {each}", flush=True)
     for worker in workers:
         worker.communicate()
 

@@ -83,15 +83,16 @@ def _fitness_chart(
         span = max(ends) - min(ends)
         if min(ends) - span <= threshold <= max(ends) + span:
             ends.append(threshold)
+    everybody_fits = high.max() >= min(ends) and low.min() <= max(ends)  # somewhere at least
     return line_chart(
         "Fitness",
         history.generation,
         [
-            Line("mean", mean, "c2", dashed=True),
+            *([Line("mean", mean, "c2", dashed=True)] if everybody_fits else []),
             *([Line("best on validation", validation, "c3")] if validation is not None else []),
             Line("best", best, "c1"),
         ],
-        [Band("mean ± deviation", low, high, "c2")],
+        [Band("mean ± deviation", low, high, "c2")] if everybody_fits else [],
         limits=(float(min(ends)), float(max(ends))),
         log=log,
         rule=None if threshold is None else (threshold, f"solved at {short(threshold)}"),

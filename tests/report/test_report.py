@@ -179,6 +179,23 @@ def test_a_narrow_window_has_a_fitness_chart_that_fits(cartpole: RunFolder) -> N
         assert figure.split("<svg ")[1].startswith(f'viewBox="0 0 {width} ')
 
 
+@pytest.mark.parametrize(("mean", "named"), [(150.0, True), (20.0, False)])
+def test_a_mean_far_below_the_best_is_not_in_the_legend(
+    mean: float, named: bool, tmp_path: Path, cartpole: RunFolder
+) -> None:
+    home = copy_run(cartpole, tmp_path / "run")
+    lines = [json.loads(line) for line in home.metrics.read_text().splitlines()]
+    for i, line in enumerate(lines):
+        best = 200.0 + 50 * i
+        line |= {"best": best, "mean": mean, "std": 10.0, "min": 9.0, "max": best}
+    home.metrics.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    text = render_report(home)
+    for shown in ("in-wide", "in-narrow"):
+        figure = text.split(f'<figure class="chart {shown}">')[1].split("</figure>")[0]
+        assert ("mean ± deviation" in figure) is named
+        assert "best" in figure
+
+
 def test_fitness_and_gain_of_a_family_line_have_the_same_decimals() -> None:
     genes: Any = {"nodes": {0: (0.0, 1.0, "tanh", "sum")}, "connections": {}}
     for fitness, shown in (

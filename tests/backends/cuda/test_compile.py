@@ -129,9 +129,12 @@ def test_arithmetic_and_resources(
     assert shared <= room.get(kernel, STATIC_SHARED)  # the rest is dynamic
 
 
-@pytest.mark.parametrize("frame", ["BREED", "MEASURE", "COMPILE"])
+@pytest.mark.parametrize(
+    "frame",
+    [genetics_steps.BREED, genetics_steps.MEASURE, genetics_steps.COMPILE],
+    ids=["breed", "measure", "compile"],
+)
 def test_the_steps_that_benchmarks_count_still_compile(frame: str) -> None:
-    frame = getattr(genetics_steps, frame)
     steps = [step.code for step in genetics_steps.STEPS.values() if step.frame == frame]
     assert steps
     source = frame.replace("STEP", "".join(f"{{ {code} }}\n" for code in steps))
